@@ -6,8 +6,10 @@
 
 import {createRequire} from 'node:module';
 
-import {killAllNow, stopAll} from './src/chrome.mjs';
+import {killAllNow, stopAll} from './src/browser-process.mjs';
 import {chromeVersion} from './src/find-chrome.mjs';
+import {firefoxVersion} from './src/firefox/firefox.mjs';
+import {runInFirefox} from './src/firefox/load.mjs';
 import {observeJob} from './src/observe/observe.mjs';
 import {serveLines} from './src/protocol.mjs';
 import {runJob} from './src/run.mjs';
@@ -15,16 +17,17 @@ import {runJob} from './src/run.mjs';
 // stdout belongs to the protocol; whatever a library wants to say goes to stderr.
 console.log = console.info = console.debug = console.error;
 
-function versions() {
+function versions({browser}) {
+  const {node} = process.versions;
+  if (browser === 'firefox') return {versions: {firefox: firefoxVersion(), node}};
   const {version} = createRequire(import.meta.url)('lighthouse/package.json');
-  const chromium = chromeVersion().match(/\d+(\.\d+)+/)?.[0] ?? '';
-  return {versions: {lighthouse: version, chromium, node: process.versions.node}};
+  return {versions: {lighthouse: version, chromium: chromeVersion().match(/\d+(\.\d+)+/)?.[0] ?? '', node}};
 }
 
+const HANDLERS = {ping: () => ({}), versions, run: runJob, firefox: runInFirefox, observe: observeJob};
+
 async function handle(job, stopped) {
-  if (job.op === 'ping') return {};
-  if (job.op === 'versions') return versions();
-  return job.op === 'observe' ? observeJob(job, stopped) : runJob(job);
+  return HANDLERS[job.op](job, stopped);
 }
 
 let leaving = false;

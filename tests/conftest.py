@@ -3,6 +3,7 @@
 A test says what it needs by asking for a fixture, itself or through another fixture, and that gives it a marker:
 
     chromium     `browser`  it starts Chromium
+    firefox      `browser`  it starts Firefox, and is skipped where there is none
     real_time    `alone`    it goes by the real clock, so nothing runs beside it
 
 The marker `namespaces` comes from tests/world/emulator/privileged.py: networks in the kernel, whose tests share one worker.
@@ -23,6 +24,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from mixedsched.errors import MissingPartError
+from mixedsched.world.browser.find import find_firefox
 from tests import examples  # noqa: F401 - registers the profiles
 
 settings.load_profile("quick")
@@ -39,7 +42,7 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 os.environ.pop("COLUMNS", None)
 
 _HERE = Path(__file__).parent
-_MARKERS = {"chromium": pytest.mark.browser, "real_time": pytest.mark.alone}
+_MARKERS = {"chromium": pytest.mark.browser, "firefox": pytest.mark.browser, "real_time": pytest.mark.alone}
 _LONG = (
     "namespaces",
     "browser",
@@ -50,6 +53,15 @@ _LONG = (
 @pytest.fixture(scope="session")
 def chromium() -> None:
     """For tests that start Chromium, by the lighthouse-runner or on its own."""
+
+
+@pytest.fixture(scope="session")
+def firefox() -> None:
+    """For tests that start Firefox."""
+    try:
+        find_firefox()
+    except MissingPartError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

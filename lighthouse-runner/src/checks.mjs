@@ -11,7 +11,7 @@ const HOST_AND_PORT = /^(.*?)(?::([0-9]{1,5}))?$/;
 const SHA256_BASE64 = /^[A-Za-z0-9+/]{43}=$/;
 
 // The worker empties and removes this directory: nothing that was not made for it may be named.
-const PROFILE_PREFIX = 'mixedsched-chrome-';
+const PROFILE_PREFIX = 'mixedsched-browser-';
 
 /** Check the fields of every op that starts a browser. need(condition, text) throws. */
 export function checkBrowserFields({form_factor, address, spki_sha256, profile_dir, limit_s}, need) {

@@ -4,9 +4,12 @@ import {resolve} from 'node:path';
 
 import {checkBrowserFields, checkHosts, isAbsolutePath, isListOf, isPlainObject, isPositive, isUrl} from './checks.mjs';
 import {RunFailure} from './failure.mjs';
+import {firefoxFields} from './firefox/job.mjs';
 import {observeFields} from './observe/job.mjs';
 
-const OPS = ['ping', 'versions', 'run', 'observe', 'stop', 'quit'];
+const FIELDS = {run: runFields, firefox: firefoxFields, observe: observeFields, versions: versionsFields};
+const OPS = [...Object.keys(FIELDS), 'ping', 'stop', 'quit'];
+const BROWSERS = ['chromium', 'firefox'];
 const THROTTLINGS = ['provided', 'simulate'];
 const FEATURE = /^[A-Za-z0-9_]+$/;
 const AUDIT = /^[a-z0-9-]+$/;
@@ -29,12 +32,12 @@ export function parseJob(line) {
   const need = (condition, text) => {
     if (!condition) throw badJob(id, text);
   };
-  return {id, op: raw.op, ...fieldsOf(raw, need)};
+  return {id, op: raw.op, ...FIELDS[raw.op]?.(raw, need)};
 }
 
-function fieldsOf(raw, need) {
-  if (raw.op === 'run') return runFields(raw, need);
-  return raw.op === 'observe' ? observeFields(raw, need) : {};
+function versionsFields({browser = 'chromium'}, need) {
+  need(BROWSERS.includes(browser), `browser must be one of ${BROWSERS.join(', ')}`);
+  return {browser};
 }
 
 function runFields(raw, need) {

@@ -5,7 +5,7 @@ import {chromeFlags, hostResolverRules} from '../src/chrome-flags.mjs';
 import {tempDirEnv} from '../src/profile.mjs';
 
 const JOB = {
-  profile_dir: '/tmp/mixedsched-chrome-1', hosts: {'a.test': 4001, 'b.test': 4002}, address: '127.0.0.1', spki_sha256: ['AAAA', 'BBBB'], netlog: '/tmp/net.json',
+  profile_dir: '/tmp/mixedsched-browser-1', hosts: {'a.test': 4001, 'b.test': 4002}, address: '127.0.0.1', spki_sha256: ['AAAA', 'BBBB'], netlog: '/tmp/net.json',
   extra_features_off: ['SomethingNew', 'Translate'],
 };
 

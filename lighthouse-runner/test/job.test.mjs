@@ -3,7 +3,7 @@ import {test} from 'node:test';
 
 import {parseJob} from '../src/job.mjs';
 
-const RUN = {id: 1, op: 'run', url: 'https://site.test/', profile_dir: '/tmp/mixedsched-chrome-1'};
+const RUN = {id: 1, op: 'run', url: 'https://site.test/', profile_dir: '/tmp/mixedsched-browser-1'};
 
 function refusal(job) {
   try {
@@ -63,12 +63,12 @@ test('a broken field is refused with the id of its job and its name', () => {
 
 test('a directory that was not made as a profile is never emptied', () => {
   const precious = [
-    '/', '//', '/.', '/home', '/tmp', '/tmp/..', '/tmp/profile', '/tmp/mixedsched-chrome-1/..', '/tmp/mixedsched-chrome-1/Default',
-    'mixedsched-chrome-1', './mixedsched-chrome-1', '', null,
+    '/', '//', '/.', '/home', '/tmp', '/tmp/..', '/tmp/profile', '/tmp/mixedsched-browser-1/..', '/tmp/mixedsched-browser-1/Default',
+    'mixedsched-browser-1', './mixedsched-browser-1', '', null,
   ];
   for (const profile_dir of precious) assert.match(refusal({...RUN, profile_dir}).detail, /^profile_dir/, String(profile_dir));
-  const job = parseJob(JSON.stringify({...RUN, profile_dir: '/tmp/x/../mixedsched-chrome-1/'}));
-  assert.equal(job.profile_dir, '/tmp/mixedsched-chrome-1');
+  const job = parseJob(JSON.stringify({...RUN, profile_dir: '/tmp/x/../mixedsched-browser-1/'}));
+  assert.equal(job.profile_dir, '/tmp/mixedsched-browser-1');
 });
 
 test('the work of a page is slowed down for real, or in Lighthouse\'s model, and not twice', () => {
@@ -83,7 +83,7 @@ test('nothing in a host name can start another resolver rule', () => {
   assert.deepEqual(parseJob(JSON.stringify({...RUN, hosts: {'*.a-b.test': 4433}})).hosts, {'*.a-b.test': 4433});
 });
 
-const OBSERVE = {id: 1, op: 'observe', url: 'http://site.test/', profile_dir: '/tmp/mixedsched-chrome-1', netlog: '/tmp/net.json'};
+const OBSERVE = {id: 1, op: 'observe', url: 'http://site.test/', profile_dir: '/tmp/mixedsched-browser-1', netlog: '/tmp/net.json'};
 
 test('a load that is only watched is of the real network unless it names hosts', () => {
   assert.deepEqual(parseJob(JSON.stringify(OBSERVE)), {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {LoadEnd, SETTLED_MS, Settling} from '../src/load-end.mjs';
+import {LoadEnd} from '../src/load-end.mjs';
+import {SETTLED_MS, Settling} from '../src/settling.mjs';
 
 const LOADED_MS = 5_000;
 const IDLE = {isIdle: true, isNearlyIdle: true};

@@ -55,7 +55,7 @@ async function loadWith(t, script, env = {}) {
   t.after(() => rmSync(directory, {recursive: true}));
   const browser = join(directory, 'chrome');
   writeFileSync(browser, `#!/bin/sh\n${script}\n`, {mode: 0o755});
-  const job = {id: 7, op: 'run', url: 'https://site.test/', profile_dir: join(directory, 'mixedsched-chrome-1')};
+  const job = {id: 7, op: 'run', url: 'https://site.test/', profile_dir: join(directory, 'mixedsched-browser-1')};
   const {answers} = await converse([JSON.stringify(job)], {env: {CHROME_PATH: browser, ...env}});
   return answers[0];
 }
@@ -68,7 +68,7 @@ test('a browser that does not start is a failure with its last words', async t =
 
 test('temporary files of a browser go with its profile', async t => {
   const {detail} = await loadWith(t, 'echo "they go to $TMPDIR." >&2; exit 3');
-  assert.match(detail, /they go to \S*mixedsched-chrome-1\./);
+  assert.match(detail, /they go to \S*mixedsched-browser-1\./);
 });
 
 const WITHOUT_NAMESPACES = `case "$*" in *--no-sandbox*) echo no page here >&2; exit 4;; esac

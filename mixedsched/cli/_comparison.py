@@ -8,7 +8,7 @@ from rich.text import Text
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._live import live_words
 from mixedsched.cli._output import say_json
-from mixedsched.core.metrics import PAGE_METRICS, metric_named
+from mixedsched.core.metrics import metric_named
 from mixedsched.lab.costs import median_overhead_s
 from mixedsched.lab.experiment import Experiment
 from mixedsched.lab.gates import UNTIL_DECIDED
@@ -101,7 +101,7 @@ def _command(experiment: Experiment) -> str:
     words += [word for condition in facts.gates for word in ("--fail-if", condition)]
     mapping = next((arm.mapping for arm in arms if arm.mapping is not None), None)
     words += ["--mapping", mapping] if mapping is not None else []
-    if plan.metrics != PAGE_METRICS:
+    if plan.metrics != plan.conditions.browser.metrics:
         words += ["--metrics", ",".join(metric_named(key).short.lower() for key in plan.metrics)]
     words += ["--primary", ",".join(plan.primary), "--form-factor", plan.form_factor, "--seed", str(plan.seed)]
     return shlex.join(words)
@@ -114,5 +114,6 @@ def _conditions_words(conditions: Conditions) -> list[str]:
         "--congestion-control": (conditions.congestion_control, usual.congestion_control),
         "--cpu-slowdown": (f"{conditions.cpu_slowdown:g}", f"{usual.cpu_slowdown:g}"),
         "--throttling": (conditions.throttling, usual.throttling),
+        "--browser": (conditions.browser, usual.browser),
     }
     return [word for option, (value, default) in given.items() if value != default for word in (option, str(value))]

@@ -11,6 +11,7 @@ from mixedsched.errors import UsageError
 from mixedsched.model.profile import Profile
 from mixedsched.sites.site import Origins
 from mixedsched.world import catalog
+from mixedsched.world.browser.kinds import Browser
 
 NETWORKS_MOST = 4
 
@@ -22,6 +23,12 @@ class Screen(StrEnum):
     DESKTOP = "desktop"
 
 
+BrowserOption = Annotated[
+    Browser,
+    typer.Option(
+        help="Who loads the pages: chromium, scored by Lighthouse, or firefox, which has FCP, LCP and Speed Index only."
+    ),
+]
 FormFactorOption = Annotated[Screen, typer.Option(help="Device that pages are loaded and scored as.")]
 OriginsOption = Annotated[
     Origins | None,
@@ -41,7 +48,12 @@ FetchOption = Annotated[
 SITE_HELP = "A bundled site, a folder with an index.html, an address (https://...), or a HAR."
 ALL_METRICS = ",".join(item.short.lower() for item in LIGHTHOUSE_METRICS)
 MetricsOption = Annotated[
-    str, typer.Option(help="Metrics of the page to measure; without tti a load ends some 4 s sooner.", metavar="M,M")
+    str | None,
+    typer.Option(
+        help=f"Metrics of the page to measure, by default all that the browser has ({ALL_METRICS} in Chromium); without tti a "
+        "load ends some 4 s sooner.",
+        metavar="M,M",
+    ),
 ]
 LinkOption = Annotated[str, typer.Option(help="Network profile, by name or file.", metavar="L")]
 DatagramSizeOption = Annotated[

@@ -21,6 +21,7 @@ from mixedsched.lab.study.results import StudyResult
 from mixedsched.lab.study.session import DEFINITION_NAME, STUDY_FILE, find_study, stored_results, study_store
 from mixedsched.report.study import render_study, write_study
 from mixedsched.report.view import ResultKind, write_summary
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.store import StoredStudy, StudyStore, database_file, shown_address
 
 StoreOption = Annotated[
@@ -63,7 +64,7 @@ def report(
         found = stored_results(database, stored.name)
     figures = paper_figures(found, level=level) if as_papers else None
     file = _file_of(stored, folder) if folder is not None else None
-    say_results(found, folder, command_of(file, folder, store), figures, as_json=as_json)
+    say_results(found, folder, command_of(file, folder, store, found.study.browser), figures, as_json=as_json)
 
 
 def export(
@@ -152,12 +153,13 @@ def _file_of(stored: StoredStudy, folder: Path) -> Path:
     return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
 
 
-def command_of(file: Path | None, folder: Path | None, store: str | None) -> str:
+def command_of(file: Path | None, folder: Path | None, store: str | None, browser: str = Browser.CHROMIUM) -> str:
     """The command that goes on with a study; "" if its file is not known."""
     if file is None:
         return ""
     words = ["mixedsched", "study", "run", str(file)]
     words += ["--out", str(folder)] if folder is not None else []
+    words += ["--browser", browser] if browser != Browser.CHROMIUM else []
     words += ["--store", shown_address(store)] if store is not None else []
     return shlex.join(words)
 

@@ -33,6 +33,7 @@ from mixedsched.cli._live import (
 )
 from mixedsched.cli._options import (
     SITE_HELP,
+    BrowserOption,
     BudgetOption,
     FetchOption,
     FormFactorOption,
@@ -57,6 +58,7 @@ from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.sites.site import site_digest
 from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
+from mixedsched.world.browser.kinds import Browser
 
 DEFAULT_NETWORKS = "4g,slow-4g"
 REPORT_NAME, FACTS_NAME = "audit.html", "audit.json"
@@ -93,6 +95,7 @@ def audit(
         ),
     ] = None,
     form_factor: FormFactorOption = Screen.MOBILE,
+    browser: BrowserOption = Browser.CHROMIUM,
     origins: OriginsOption = None,
     seed: Annotated[int, typer.Option(help="Seed for the order of runs, link losses and simulations.")] = 1,
     live: LiveOption = False,
@@ -105,7 +108,7 @@ def audit(
 ) -> None:
     """Say whether a page's delivery is good, which resources come too late and why, and what to change.
 
-    Loads the page as it is today in real Chromium, looks for changes that help in simulation, and measures the best of them
+    Loads the page as it is today in a real browser, looks for changes that help in simulation, and measures the best of them
     against today's page in paired loads. Every load is stored at once, and after an interruption the same command goes on.
     """
     began_s = time.monotonic()
@@ -133,6 +136,7 @@ def audit(
         model=catalog.load_browser_model(JUDGE_MODEL),
         server=None if server is None else web_server(server),
         own=own,
+        browser=browser,
     )
     if folder is None:
         job = replace(job, folder=folder_of(f"audit-{job.site.name}", job.digest, job.versions))

@@ -1,4 +1,4 @@
-"""`compare`: the main job. Loads a page under several schemes in real Chromium, and says which is better and how surely."""
+"""`compare`: the main job. Loads a page under several schemes in a real browser, and says which is better and how surely."""
 
 from typing import Annotated
 
@@ -19,8 +19,8 @@ from mixedsched.cli._gates import (
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._live import LiveCaOption, LiveInsecureOption, LiveOption, LiveRulesOption, live_options
 from mixedsched.cli._options import (
-    ALL_METRICS,
     SITE_HELP,
+    BrowserOption,
     FetchOption,
     FormFactorOption,
     FreshOption,
@@ -36,6 +36,7 @@ from mixedsched.cli._sites import located
 from mixedsched.lab import experiment
 from mixedsched.model.congestion import CongestionControl
 from mixedsched.model.scheme import split_specs
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.browser.pageload import Throttling
 from mixedsched.world.emulator.backend import BackendName
 
@@ -87,7 +88,8 @@ def compare(
             help="Metrics to decide on, lcp or those of gates by default; the others are exploratory.", metavar="M,M"
         ),
     ] = None,
-    metrics: MetricsOption = ALL_METRICS,
+    metrics: MetricsOption = None,
+    browser: BrowserOption = Browser.CHROMIUM,
     form_factor: FormFactorOption = Screen.MOBILE,
     seed: Annotated[int, typer.Option(help="Seed for the order of runs and for link losses.")] = 1,
     origins: OriginsOption = None,
@@ -123,7 +125,7 @@ def compare(
     markdown: MarkdownOption = None,
     as_json: Json = False,
 ) -> None:
-    """Compare delivery schemes on a page over a network, in real Chromium, scored by Lighthouse.
+    """Compare delivery schemes on a page over a network, in real Chromium scored by Lighthouse, or in Firefox.
 
     Every run is stored at once, and after an interruption the same command goes on where it stopped.
 
@@ -143,7 +145,7 @@ def compare(
         baseline=baseline or "",
         mapping=mapping,
         primary=primary.split(",") if primary else (),
-        metrics=metrics.split(","),
+        metrics=None if metrics is None else metrics.split(","),
         form_factor=form_factor.value,
         seed=seed,
         origins=origins,
@@ -152,6 +154,7 @@ def compare(
         congestion_control=congestion_control.value,
         cpu_slowdown=cpu_slowdown,
         throttling=throttling,
+        browser=browser.value,
         against_itself=aa,
         packet_log=packet_log,
         live=live_options(live, rules, origin_ca, insecure=origin_insecure, fresh=fresh, fetch=fetch),

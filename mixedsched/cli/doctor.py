@@ -9,11 +9,13 @@ import typer
 
 from mixedsched.cli._console import err, out, shown
 from mixedsched.cli._interrupts import end_in_order
+from mixedsched.cli._options import BrowserOption
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.doctor import Check, examine, examine_edge
 from mixedsched.sites.opening import recipes
+from mixedsched.world.browser.kinds import Browser
 
 SITE = "davies-meenan"  # generated, so that the doctor needs no package of others
 
@@ -42,7 +44,9 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Examples: mixedsched doctor --json\n\nmixedsched doctor --edge https://example.org/")(doctor)
 
 
-def doctor(edge: Edge = None, trusted: Trusted = None, as_json: Json = False) -> None:
+def doctor(
+    edge: Edge = None, trusted: Trusted = None, browser: BrowserOption = Browser.CHROMIUM, as_json: Json = False
+) -> None:
     """Prove that pages can be measured here: ports, timers, networks, browser, and a page load with its punctuality.
 
     With --edge: that an address is found, answers over TCP, announces HTTP/3, and answers over it with a trusted certificate.
@@ -53,7 +57,7 @@ def doctor(edge: Edge = None, trusted: Trusted = None, as_json: Json = False) ->
         return
     if trusted is not None:
         raise UsageError("--cert is for --edge")
-    _tell(examine(lambda: open_site(SITE), [recipe.name for recipe in recipes()]), as_json)
+    _tell(examine(lambda: open_site(SITE), [recipe.name for recipe in recipes()], browser), as_json)
 
 
 def _tell(proofs: Iterable[Check], as_json: bool) -> None:

@@ -148,6 +148,11 @@ def status(as_json: Json = False) -> None:
         return
     if facts["up"] is None:
         out.print("no lab is up")
+        if ended := facts["ended"]:
+            out.print(
+                f"{shown(ended['link'])} in {ended['backend']} has ended by itself: {shown(ended['why'])}",
+                soft_wrap=True,
+            )
     else:
         out.print(f"[bold]{shown(facts['up']['link'])}[/] is up in {facts['up']['backend']}")
         _say_standing(facts["up"])

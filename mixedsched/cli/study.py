@@ -26,6 +26,7 @@ from mixedsched.lab.study.gates import exit_code
 from mixedsched.lab.study.places import is_chosen
 from mixedsched.lab.study.session import default_folder, run_study
 from mixedsched.units import counted, format_duration
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.store import StudyStore
 
 _EXAMPLES_OF_RUN = (
@@ -77,6 +78,10 @@ def run(
     scheduler: Annotated[
         str | None, typer.Option(help="A dask scheduler whose machines do the work instead of this one.", metavar="URL")
     ] = None,
+    browser: Annotated[
+        Browser | None,
+        typer.Option(help="Who loads the pages, instead of the file's: a study of its own, named after the browser."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make the loads of a study that are not there yet, and say what all of them show.
@@ -87,6 +92,8 @@ def run(
     refuse_unwritable(junit, markdown)
     end_in_order()
     definition = read_study(file)
+    if browser is not None:
+        definition = definition.in_browser(browser)
     with StudyProgress(is_simulated=definition.is_simulated) as progress:
         found = run_study(
             definition,
@@ -104,7 +111,7 @@ def run(
             say=say_remark,
         )
     given, folder = folder, folder or default_folder(definition)
-    say_results(found, folder, command_of(file, given, store), as_json=as_json)
+    say_results(found, folder, command_of(file, given, store, definition.browser), as_json=as_json)
     # Of the places that were asked for: what others have shown before is in the report.
     places = [place for place in found.places if is_chosen(place.site, place.link, only)]
     gates = [gate for gate in found.gates if gate.place is None or is_chosen(*gate.place, only)]

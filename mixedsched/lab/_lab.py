@@ -1,4 +1,4 @@
-"""The browser rung: one page load through server, emulated link and Chromium, as a Run."""
+"""The browser rung: one page load through server, emulated link and a browser, as a Run."""
 
 import asyncio
 import contextlib
@@ -24,6 +24,7 @@ from mixedsched.model.profile import Profile
 from mixedsched.model.request import Flag
 from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.site import Site
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.browser.netlog import NetLog, arrival_order, read_netlog
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.runner import LighthouseRunner
@@ -101,7 +102,9 @@ class Lab:
             self._backend = await self._stack.enter_async_context(
                 open_backend(self._setup.backend, self._setup.profile)
             )
-            runner = LighthouseRunner(prefix=self._backend.client_prefix, courtesy=self.precedence.browser)
+            runner = LighthouseRunner(
+                prefix=self._backend.client_prefix, courtesy=self.precedence.browser, browser=self._browser
+            )
             self._runner = await self._stack.enter_async_context(runner)
             for label, arm in self._arms.items():
                 if is_adaptive(arm.scheme):
@@ -114,6 +117,10 @@ class Lab:
 
     async def __aexit__(self, *error: Any) -> None:
         await self._stack.__aexit__(*error)
+
+    @property
+    def _browser(self) -> Browser:
+        return self._setup.conditions.browser
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -133,17 +140,11 @@ class Lab:
         return Precedence(network, browser_courtesy(network, kernel_release()), awake)
 
     async def versions(self) -> dict[str, str]:
-        """Versions of Lighthouse, Chromium, Node and other people's servers, and who runs first: loads are compared only if all
-        of these are equal.
+        """Versions of the browser, Node, Lighthouse and other people's servers, and who runs first: loads are compared only if
+        all of these are equal.
         """
         versions = await self._runner.versions()
-        return {
-            "lighthouse": versions.lighthouse,
-            "chromium": versions.chromium,
-            "node": versions.node,
-            "precedence": str(self.precedence),
-            **self._fleet.versions,
-        }
+        return {**versions.to_dict(), "precedence": str(self.precedence), **self._fleet.versions}
 
     async def run(self, *, arm: str, block: int, attempt: int, position: int, link_seed: int) -> Run:
         """Load the page once. Whatever goes wrong with the load becomes a failed run; only a broken lab raises."""
@@ -249,7 +250,8 @@ class Lab:
             url=self._setup.site.url,
             hosts=dict.fromkeys(self._setup.site.hosts, port),
             spki_sha256=(server.spki_sha256,),
-            metrics=PAGE_METRICS if TTI in self._setup.metrics else QUICK_METRICS,
+            browser=self._browser,
+            metrics=self._metrics(),
             address=address,
             form_factor="desktop" if self._setup.form_factor == "desktop" else "mobile",
             netlog=self._netlog,
@@ -261,13 +263,22 @@ class Lab:
             inspect=self._setup.inspect,
         )
 
+    def _metrics(self) -> tuple[str, ...]:
+        """All that the browser has, but for one that takes long, if it was not asked for."""
+        asked = PAGE_METRICS if TTI in self._setup.metrics else QUICK_METRICS
+        return tuple(key for key in asked if key in self._browser.metrics)
+
     def _judged(self, run: Run, load: BrowserLoad, seen: ServerView) -> Run:
-        """The run with what the NetLog shows, and marked invalid if it must not be trusted."""
-        try:
-            log = read_netlog(self._netlog)
-        except InputError as error:
-            return replace(run, status=RunStatus.INVALID, reason=f"netlog: {error}")
-        run = with_evidence(run, log)
+        """The run with what the browser's own log shows, if it has one, and marked invalid if it must not be trusted."""
+        log = None
+        if self._browser is Browser.CHROMIUM:
+            try:
+                log = read_netlog(self._netlog)
+            except InputError as error:
+                return replace(run, status=RunStatus.INVALID, reason=f"netlog: {error}")
+            run = with_evidence(run, log)
+        else:
+            run = replace(run, connections=len({item["connection"] for item in seen.requests}))
         site = self._setup.sites[run.arm]
         sizes = self._fleet.sizes(run.arm)
         expected = expected_connections(site) if site.application is None else None

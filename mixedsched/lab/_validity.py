@@ -1,7 +1,8 @@
 """When a page load counts: browser, server and emulated network must agree that it was what it seems.
 
 After Sander et al. 2022: every request over HTTP/3, as many connections as the page needs, none of them closed for a reason
-that points to trouble.
+that points to trouble. Firefox has no log of its connections: those are known from the server alone, and how many a page
+takes is not, as Firefox divides pages in its own way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +45,7 @@ class LoadEvidence:
     load: BrowserLoad
     hosts: Sequence[str]  # of the site
     expected: Connections | None  # that a load takes; None where nobody knows, as of a live page
-    log: NetLog  # the browser's own
+    log: NetLog | None  # the browser's own; None for one that has none
     link: Mapping[str, Any]  # its counters, see emulator.backend.LinkInUse
     server: ServerView = ServerView()
     sizes: Mapping[str, int] = field(
@@ -95,7 +96,7 @@ def _protocol(evidence: LoadEvidence) -> str:
     other = evidence.load.answered_without_h3()
     if other:
         return f"protocol: {len(other)} requests over another protocol, for instance {other[0].url} over {other[0].protocol}"
-    if evidence.log.http2_hosts:
+    if evidence.log is not None and evidence.log.http2_hosts:
         return f"protocol: HTTP/2 connections to {', '.join(evidence.log.http2_hosts)}"
     return ""
 
@@ -103,7 +104,8 @@ def _protocol(evidence: LoadEvidence) -> str:
 def _stray_hosts(evidence: LoadEvidence) -> str:
     """Answers from hosts that do not belong to the site, and requests for them on QUIC connections."""
     answered = {_host(item.url) for item in evidence.load.requests if item.url.startswith("http") and item.protocol}
-    asked = {_name(item.authority) for item in evidence.log.requests if item.authority}
+    logged = evidence.log.requests if evidence.log is not None else ()
+    asked = {_name(item.authority) for item in logged if item.authority}
     if stray := sorted(answered - set(evidence.hosts)):
         return f"stray_host: answers from {', '.join(stray)}"
     if stray := sorted(asked - set(evidence.hosts)):
@@ -142,6 +144,8 @@ def _speed(evidence: LoadEvidence) -> str:
 
 def _closings(evidence: LoadEvidence) -> str:
     """A connection that ended in trouble: the load continued over another one, or without what was lost."""
+    if evidence.log is None:
+        return ""
     last_ms = max((arrival.time_ms for arrival in evidence.log.arrivals), default=0.0)
     for session in evidence.log.sessions:
         closing = session.closing
@@ -167,6 +171,8 @@ def _is_harmless(session: QuicSession, closing: Closing, last_ms: float) -> bool
 
 
 def _connections(evidence: LoadEvidence) -> str:
+    if evidence.log is None:
+        return ""
     used, expected = evidence.log.connections, evidence.expected
     if expected is None:
         return "" if used else "connections: none"
@@ -189,6 +195,8 @@ def _server(evidence: LoadEvidence) -> str:
     names = {str(item["server_name"] or "") for item in seen.connections}
     if stray := sorted(names - hosts):
         return f"stray_host: connections to the server that asked for {', '.join(name or 'no host' for name in stray)}"
+    if evidence.log is None:
+        return ""
     sessions = evidence.log.sessions
     if len(seen.connections) > len(sessions):
         return f"stray_connection: {len(seen.connections)} at the server, of which the browser knows {len(sessions)}"
@@ -205,7 +213,7 @@ def _strangers_on_the_link(evidence: LoadEvidence) -> str:
 
     Does not apply where a kernel also counts what it sends by itself, such as that a port is closed.
     """
-    if "clients" not in evidence.link or evidence.log.truncated:
+    if "clients" not in evidence.link or evidence.log is None or evidence.log.truncated:
         return ""
     up, sent = evidence.link["up"], sum(session.packets_sent for session in evidence.log.sessions)
     came = up["packets"] + up["overflowed"]

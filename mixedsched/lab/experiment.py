@@ -1,4 +1,4 @@
-"""The main job as a function: load a page under several schemes in real Chromium, and see which is better."""
+"""The main job as a function: load a page under several schemes in a real browser, and see which is better."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mixedsched.core.metrics import PAGE_METRICS, metric_named, page_metrics
+from mixedsched.core.metrics import metric_named, page_metrics
 from mixedsched.errors import ExitCode, InputError, UsageError
 from mixedsched.lab._served import opened_site, planned_arms, served_arms
 from mixedsched.lab.analysis import analyse
@@ -34,6 +34,7 @@ from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.application import LiveOptions
 from mixedsched.sites.site import Origins, Site
 from mixedsched.world import catalog
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.browser.pageload import Throttling
 from mixedsched.world.emulator.backend import RELAY
 from mixedsched.world.store import Store
@@ -121,7 +122,7 @@ def compare(
     baseline: str = "",
     mapping: str | None = None,
     primary: Sequence[str] = (),
-    metrics: Sequence[str] = PAGE_METRICS,
+    metrics: Sequence[str] | None = None,
     form_factor: str = "mobile",
     seed: int = 1,
     origins: Origins | None = None,
@@ -130,6 +131,7 @@ def compare(
     congestion_control: str = "cubic",
     cpu_slowdown: float = 1.0,
     throttling: Throttling = "provided",
+    browser: str = Browser.CHROMIUM,
     against_itself: bool = False,
     packet_log: bool = False,
     live: LiveOptions | None = None,
@@ -137,7 +139,7 @@ def compare(
     observe: Observe = unobserved,
     say: Say = lambda _: None,
 ) -> Experiment:
-    """Load a page under several schemes in real Chromium, in paired blocks; Experiment.comparison has the result.
+    """Load a page under several schemes in a real browser, in paired blocks; Experiment.comparison has the result.
 
     Every run is stored at once: after an interruption the same call continues where it stopped, and with more blocks it
     adds to the stored ones.
@@ -153,7 +155,7 @@ def compare(
         baseline: The scheme that others are measured against; the first by default.
         mapping: Name or file of a priority table for all schemes that use one, instead of their own.
         primary: Metrics to decide on ("lcp", "fcp" ...), and those of gates; the others are exploratory. By default LCP.
-        metrics: Those of the page to measure; without "tti" a load ends some 4 s sooner.
+        metrics: Those of the page to measure, by default all that the browser has; without "tti" a load ends some 4 s sooner.
         form_factor: "mobile" or "desktop".
         seed: For the order of loads and the network's losses.
         origins: For a named site with several hosts: keep them, or merge them into the first; by default as the site says.
@@ -163,6 +165,7 @@ def compare(
         cpu_slowdown: DevTools' multiplier of the time that the page's own work takes.
         throttling: "provided" for observed metrics; "simulate" for those that Lighthouse's model of a slow device computes
             from the load, to repeat studies that used it.
+        browser: "chromium", scored by Lighthouse, or "firefox", which has FCP, LCP and Speed Index.
         against_itself: Compare one scheme with itself, as a test of the laboratory.
         packet_log: Store the fate of every packet with the results; for the relay only.
         live: For the URL of an application that runs on this machine: each arm is an edge in front of it, and nothing is
@@ -173,10 +176,10 @@ def compare(
 
     Raises:
         MixedschedError: UsageError for bad arguments, and for a folder with another experiment or runs of other versions;
-            MissingPartError without Node or Chromium; others if the page cannot be loaded.
+            MissingPartError without Node or the browser; others if the page cannot be loaded.
     """
     network = catalog.load_profile(link) if isinstance(link, str) else link
-    conditions = Conditions.of(congestion_control, cpu_slowdown, throttling)
+    conditions = Conditions.of(congestion_control, cpu_slowdown, throttling, browser)
     if live is not None:
         refuse_not_live(site, backend, origins)
     arms = planned_arms(schemes, mapping, live, against_itself=against_itself)
@@ -185,7 +188,7 @@ def compare(
     keys = dict.fromkeys([metric_named(name.strip()).key for name in primary] + [gate.metric.key for gate in gates])
     primary = tuple(keys) or ("lcp_ms",)
     looks = looks_of(until, blocks, max_blocks, len(primary) * max(1, len(arms) - 1))
-    asked = page_metrics(name.strip() for name in metrics)
+    asked = conditions.browser.metrics if metrics is None else page_metrics(name.strip() for name in metrics)
     served = served_arms(arms, opened_site(site, origins, live, say))  # last, because it may have to be built
     design = Design(served, primary, form_factor, seed, baseline, backend, across_connections, asked, conditions)
     plan = replace(design.plan(network, blocks if looks is None else looks.last, warm_up=True), looks=looks)

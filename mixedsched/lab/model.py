@@ -16,6 +16,7 @@ from mixedsched.core.metrics import PAGE_METRICS, Metric
 from mixedsched.core.stats import Looks
 from mixedsched.errors import InputError, UsageError
 from mixedsched.model.congestion import CongestionControl
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.browser.pageload import Throttling
 
 PLAN_SCHEMA = 1
@@ -50,17 +51,20 @@ class Conditions:
     cpu_slowdown: float = 1.0  # how many times as long the page's own work takes, by DevTools
     # `simulate`: metrics are what Lighthouse's model of a slow device and network makes of a load, to repeat studies with it.
     throttling: Throttling = "provided"
+    browser: Browser = Browser.CHROMIUM
 
     @classmethod
-    def of(cls, congestion_control: str, cpu_slowdown: float, throttling: str) -> Self:
+    def of(cls, congestion_control: str, cpu_slowdown: float, throttling: str, browser: str = Browser.CHROMIUM) -> Self:
         """From names. Raises UsageError also for those that there are not."""
         for what, name, known in (
             ("congestion control", congestion_control, tuple(CongestionControl)),
             ("throttling", throttling, get_args(Throttling)),
+            ("browser", browser, tuple(Browser)),
         ):
             if name not in known:
                 raise UsageError(f"there is no {what} '{name}'", fix=f"choose one of {', '.join(known)}")
-        return cls(CongestionControl(congestion_control), float(cpu_slowdown), cast("Throttling", throttling))
+        method = cast("Throttling", throttling)
+        return cls(CongestionControl(congestion_control), float(cpu_slowdown), method, Browser(browser))
 
     def __post_init__(self) -> None:
         if not 1 <= self.cpu_slowdown <= MAX_CPU_SLOWDOWN:  # which NaN is not, either
@@ -74,6 +78,16 @@ class Conditions:
                 why="Lighthouse's model has its own slow-down (mobile 4, desktop 1)",
                 fix="leave out --cpu-slowdown or --throttling simulate",
             )
+        if self.browser is Browser.FIREFOX and (self.cpu_slowdown != 1 or self.throttling == "simulate"):
+            raise UsageError(
+                "Firefox can neither slow down a page's work nor be scored by Lighthouse's model",
+                fix="leave out --cpu-slowdown and --throttling, or use --browser chromium",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For storage, and for fingerprints: without the browser where that is Chromium, as before there was a choice."""
+        facts = asdict(self)
+        return facts if self.browser is not Browser.CHROMIUM else {key: facts[key] for key in facts if key != "browser"}
 
     @property
     def in_words(self) -> tuple[str, ...]:
@@ -81,6 +95,8 @@ class Conditions:
         words = []
         if self.congestion_control != CongestionControl.CUBIC:
             words.append(f"congestion control {self.congestion_control}")
+        if self.browser is not Browser.CHROMIUM:
+            words.append(f"browser {self.browser.brand}")
         if self.cpu_slowdown != 1:
             words.append(f"CPU slowed down {self.cpu_slowdown:g} times")
         if self.throttling == "simulate":
@@ -113,7 +129,8 @@ class Plan:
     looks: Looks | None = None  # after which blocks the experiment may stop; None if all are made, and looked at then
 
     def to_dict(self) -> dict[str, Any]:
-        return {key: value for key, value in asdict(self).items() if key not in _LATER or value != _LATER[key]}
+        facts = {**asdict(self), "conditions": self.conditions.to_dict()}
+        return {key: value for key, value in facts.items() if key not in _LATER or value != _LATER[key]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
@@ -139,7 +156,7 @@ class Plan:
 
 
 # Facts that plans of earlier versions do not have. Their defaults are not stored, so that a plan's digest stays what it was.
-_LATER: Mapping[str, Any] = {"metrics": PAGE_METRICS, "conditions": asdict(AS_USUAL), "looks": None}
+_LATER: Mapping[str, Any] = {"metrics": PAGE_METRICS, "conditions": AS_USUAL.to_dict(), "looks": None}
 
 
 class RunStatus(StrEnum):

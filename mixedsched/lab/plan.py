@@ -105,8 +105,8 @@ def make_plan(
 
     Orders are random, and every second block reverses the one before it, so that no arm is more often the first of a pair.
     A plan with more blocks begins with those of the shorter one. `warm_up=False` leaves the warm-up block out. Raises
-    UsageError for fewer than one block or two arms, for a baseline that is not one of them, and for a primary metric that
-    is not asked for.
+    UsageError for fewer than one block or two arms, for a baseline that is not one of them, for a metric that the browser does
+    not have, and for a primary one that is not asked for.
     """
     labels = [arm.label for arm in arms]
     if blocks < 1:
@@ -119,11 +119,8 @@ def make_plan(
         raise UsageError(
             f"the baseline '{baseline}' is not among the schemes", fix=f"choose one of {', '.join(labels)}"
         )
-    if unasked := [metric_named(key).short for key in primary if key in PAGE_METRICS and key not in metrics]:
-        raise UsageError(
-            f"{', '.join(unasked)} is to be decided on, but not measured",
-            fix="name it in --metrics, or another in --primary",
-        )
+    refuse_unmeasurable([*metrics, *primary], conditions)
+    _refuse_unasked(primary, metrics)
     return Plan(
         site=site,
         site_digest=site_digest,
@@ -143,6 +140,23 @@ def make_plan(
             *(Block(index, _link_seed(seed, index), _order(seed, index, labels)) for index in range(1, blocks + 1)),
         ),
     )
+
+
+def refuse_unmeasurable(metrics: Sequence[str], conditions: Conditions) -> None:
+    """Raises UsageError for keys of metrics that the browser does not have."""
+    browser = conditions.browser
+    if lacking := list(dict.fromkeys(metric_named(key).short for key in browser.lacks(metrics))):
+        had = ",".join(metric_named(key).short.lower() for key in browser.metrics)
+        raise UsageError(f"{browser.brand} does not measure {', '.join(lacking)}", fix=f"choose among {had}")
+
+
+def _refuse_unasked(primary: Sequence[str], metrics: Sequence[str]) -> None:
+    """Raises UsageError for metrics to decide on that are not to be measured."""
+    if unasked := [metric_named(key).short for key in primary if key in PAGE_METRICS and key not in metrics]:
+        raise UsageError(
+            f"{', '.join(unasked)} is to be decided on, but not measured",
+            fix="name it in --metrics, or another in --primary",
+        )
 
 
 def attempt_seed(block: Block, attempt: int) -> int:

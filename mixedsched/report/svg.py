@@ -140,6 +140,15 @@ class Scale:
                 return [index * step for index in range(first, last + 1)]
             step = round_step(step / 2.5)
 
+    def labelled_ticks(self, about: int, tell: Callable[[float], str]) -> list[tuple[float, str]]:
+        """The same with their labels, and fewer of them where labels of digits left out would repeat."""
+        told: list[tuple[float, str]] = []
+        for fewer in range(about, 0, -1):
+            told = [(tick, tell(tick)) for tick in self.ticks(fewer)]
+            if len({label for _, label in told}) == len(told):
+                return told
+        return [item for place, item in enumerate(told) if place == 0 or item[1] != told[place - 1][1]]
+
 
 def x_grid(
     scale: Scale,
@@ -155,10 +164,10 @@ def x_grid(
     """Vertical lines at round values, each with its label at the height label_y. about: how many. look: class of the lines."""
     return [
         shape
-        for tick in scale.ticks(about)
+        for tick, label in scale.labelled_ticks(about, tell)
         for shape in (
             line(scale(tick), top, scale(tick), bottom, look),
-            text(scale(tick), label_y, tell(tick), "middle", label_look),
+            text(scale(tick), label_y, label, "middle", label_look),
         )
     ]
 
@@ -169,10 +178,10 @@ def y_grid(
     """Horizontal lines at round values, each with its label on the left."""
     return [
         shape
-        for tick in scale.ticks(about)
+        for tick, label in scale.labelled_ticks(about, tell)
         for shape in (
             line(left, scale(tick), right, scale(tick), "grid"),
-            text(left - 5, scale(tick) + 4, tell(tick), "end", label_look),
+            text(left - 5, scale(tick) + 4, label, "end", label_look),
         )
     ]
 

@@ -16,6 +16,8 @@ from mixedsched.lab.model import Arm, Conditions, Plan
 from mixedsched.lab.plan import arm_of, arms_of, attempt_seed
 from tests.lab.scripted import plan
 
+FIREFOX = Conditions.of("cubic", 1, "provided", "firefox")
+
 
 def test_a_warm_up_block_comes_first_and_is_marked() -> None:
     blocks = plan(blocks=3).blocks
@@ -82,9 +84,12 @@ def test_circumstances_make_another_experiment_and_the_usual_ones_are_not_stored
         Conditions.of("cubic-2022", 1, "provided"),
         Conditions.of("cubic", 4, "provided"),
         Conditions.of("cubic", 1, "simulate"),
+        Conditions.of("cubic", 1, "provided", "firefox"),
     ]
-    made = [plan(conditions=conditions) for conditions in others]
-    assert len({usual.digest, *(item.digest for item in made)}) == 4
+    made = [plan(conditions=conditions, metrics=conditions.browser.metrics) for conditions in others]
+    assert len({usual.digest, *(item.digest for item in made)}) == 5
+    # Stored before there was a choice of browsers.
+    assert "browser" not in made[0].to_dict()["conditions"]
     for item in made:
         read = Plan.from_dict(json.loads(json.dumps(item.to_dict())))
         assert (read, read.digest) == (item, item.digest)
@@ -93,6 +98,9 @@ def test_circumstances_make_another_experiment_and_the_usual_ones_are_not_stored
 @pytest.mark.parametrize(
     ("conditions", "says"),
     [
+        (("cubic", 1.0, "provided", "safari"), "choose one of chromium, firefox"),
+        (("cubic", 4.0, "provided", "firefox"), "leave out --cpu-slowdown and --throttling"),
+        (("cubic", 1.0, "simulate", "firefox"), "leave out --cpu-slowdown and --throttling"),
         (("bbr", 1.0, "provided"), "choose one of cubic, reno, cubic-2022"),
         (("cubic", 0.5, "provided"), "from 1, as it is"),
         (("cubic", float("nan"), "provided"), "from 1, as it is"),
@@ -100,9 +108,22 @@ def test_circumstances_make_another_experiment_and_the_usual_ones_are_not_stored
         (("cubic", 4.0, "simulate"), "slowed down twice"),
     ],
 )
-def test_impossible_circumstances_are_refused(conditions: tuple[str, float, str], says: str) -> None:
+def test_impossible_circumstances_are_refused(conditions: tuple[Any, ...], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         Conditions.of(*conditions)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "primary", "lacking"),
+    [
+        (PAGE_METRICS, ["lcp_ms"], "TBT, CLS, TTI"),
+        (FIREFOX.browser.metrics, ["cls"], "CLS"),
+        (FIREFOX.browser.metrics, ["hol_bytes"], "HOL"),  # from Chromium's log of its connections
+    ],
+)
+def test_a_plan_asks_no_browser_for_what_it_lacks(metrics: tuple[str, ...], primary: list[str], lacking: str) -> None:
+    with pytest.raises(UsageError, match=rf"Firefox does not measure {lacking} \(choose among fcp,lcp,si\)"):
+        plan(metrics=metrics, primary=primary, conditions=FIREFOX)
 
 
 def test_a_plan_decides_only_on_metrics_that_it_asks_for() -> None:

@@ -22,6 +22,7 @@ from mixedsched.advice.changes.waste import Waste, WastedFile, WasteKind
 from mixedsched.report.audit import render_audit
 from mixedsched.report.audit._document import render_html
 from mixedsched.report.audit._words import finding_sentence, headline, reason_sentence
+from mixedsched.world.browser.kinds import Browser
 from tests.advice.audit.made_up import made_up_audit
 from tests.advice.changes.shop import DOCUMENT, HERO, PAGE
 from tests.browsing import browse
@@ -233,9 +234,18 @@ def test_whether_a_priority_header_acts_is_said_for_the_owners_server() -> None:
 def test_what_makes_no_difference_or_was_not_judged_is_said() -> None:
     idle = replace(made_up_audit(), wastes=Wastes((), (played(WasteKind.UNUSED_STYLES),)))
     text = " ".join(terminal(idle, 300).split())
-    assert "nothing that people would notice" in text
+    assert "Nothing that people would notice" in text
     assert "without an effect on these networks in simulation: Leave unused rules out of hero.jpg" in text
     assert "Caching is not judged" in text
+
+
+def test_what_takes_lighthouse_is_not_said_to_be_absent_in_firefox() -> None:
+    audit = replace(made_up_audit(), browser=Browser.FIREFOX)
+    text = " ".join(terminal(audit, 300).split())
+    assert "Nothing that people would notice" not in text
+    assert "Not looked for: it takes Lighthouse" in text
+    assert "Not looked for: it takes Lighthouse" in render_html(audit)
+    assert "browser Firefox" in render_html(audit)
 
 
 @pytest.mark.usefixtures("chromium")

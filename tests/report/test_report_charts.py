@@ -16,6 +16,7 @@ from mixedsched.report._facts import fact_rows, has_random_losses, network_rows
 from mixedsched.report._filmstrip import filmstrip, frames_of, jpeg_size
 from mixedsched.report.compare._loads import mean_in_progress
 from mixedsched.report.svg import Scale, element, round_step, shortened
+from mixedsched.units import format_ms
 from tests.report.made_up_runs import BASE_METRICS, GREY_JPEG, MadeUp, made_up_plan, numbered_jpeg
 
 
@@ -30,6 +31,16 @@ def test_ticks_are_inside_the_scale_and_at_least_two(low: float, span: float, ab
     assert 2 <= len(ticks) <= about + 3
     slack = span * 1e-6
     assert all(scale.low - slack <= tick <= scale.high + slack for tick in ticks)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(1, 12))
+def test_no_two_ticks_have_the_same_label(low: float, span: float, about: int) -> None:
+    labels = [label for _, label in Scale(low, low + span, 0, 100).labelled_ticks(about, format_ms)]
+    assert 1 <= len(labels) == len(set(labels))
+
+
+def test_where_all_values_are_zero_ticks_are_whole_milliseconds() -> None:
+    assert Scale(0, 1, 0, 100).labelled_ticks(4, format_ms) == [(0, "0 ms"), (1, "1 ms")]
 
 
 @pytest.mark.parametrize(("least", "step"), [(0.9, 1), (1, 1), (1.1, 2), (3, 5), (51, 100), (0.03, 0.05)])

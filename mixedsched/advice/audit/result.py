@@ -18,6 +18,7 @@ from mixedsched.core.metrics import metric_named
 from mixedsched.lab.comparison import Comparison, Effect, Verdict
 from mixedsched.lab.model import Run
 from mixedsched.model.profile import Profile
+from mixedsched.world.browser.kinds import Browser
 
 PRIMARY = "lcp_ms"
 TODAY = "today"  # label of the arm with today's delivery
@@ -89,6 +90,7 @@ class Audit:
     wastes: Wastes = NO_WASTES  # beside the order of delivery
     server: WebServer | None = None  # the owner's own, as far as it is known
     own: KeptServer | None = None  # that advice is for alone, if one was named
+    browser: Browser = Browser.CHROMIUM  # that loaded the page
 
     @property
     def complete_blocks(self) -> int:
@@ -166,6 +168,7 @@ def audit_facts(audit: Audit) -> dict[str, Any]:
         "format": AUDIT_FORMAT,
         "site": audit.site,
         "form_factor": audit.form_factor,
+        "browser": audit.browser.value,
         "baseline": audit.baseline,
         "budget_s": round(audit.budget_s, 1),
         "spent_s": round(audit.spent_s, 1),

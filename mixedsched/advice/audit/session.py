@@ -36,7 +36,7 @@ from mixedsched.lab.comparison import Effect
 from mixedsched.lab.costs import START_S, known_overhead_s, loads_cost_s, refuse_short_budget
 from mixedsched.lab.engine import TimeIsUp
 from mixedsched.lab.machine import machine_facts
-from mixedsched.lab.model import Arm
+from mixedsched.lab.model import AS_USUAL, Arm
 from mixedsched.lab.plan import arm_of
 from mixedsched.lab.play.pool import playing_costs
 from mixedsched.lab.play.scenario import SEEDS
@@ -45,6 +45,7 @@ from mixedsched.lab.results import ExperimentFacts, continued, open_store, spent
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.sites.site import Site
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.servers import is_server, read_choice
 from mixedsched.world.store import Store
 
@@ -71,6 +72,7 @@ class AuditJob:
     model: BrowserModel  # plays the page in simulation
     server: WebServer | None = None  # the owner's own, if it was named; else a recording may say
     own: KeptServer | None = None  # the same, if it was named: advice is for it alone
+    browser: Browser = Browser.CHROMIUM  # that loads the page
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -82,7 +84,8 @@ class AuditJob:
         """Names the audit: equal for equal ones, whatever their budget."""
         networks = [f"{item.name} {sorted(item.facts().items())}" for item in self.networks]
         own = () if self.own is None else (self.own.name, self.own.on, self.own.version)
-        facts = (self.site_digest, networks, self.baseline, self.form_factor, self.seed, *own)
+        browser = () if self.browser is Browser.CHROMIUM else (self.browser.value,)
+        facts = (self.site_digest, networks, self.baseline, self.form_factor, self.seed, *own, *browser)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:12]
 
     @property
@@ -157,7 +160,15 @@ class _AuditSession:
 
     def _bench(self, arms: Sequence[ServedArm], *, inspect: bool = False) -> Bench:
         job = self._job
-        design = Design(tuple(arms), (PRIMARY,), job.form_factor, job.seed, inspect=inspect)
+        design = Design(
+            tuple(arms),
+            (PRIMARY,),
+            job.form_factor,
+            job.seed,
+            metrics=job.browser.metrics,
+            conditions=replace(AS_USUAL, browser=job.browser),
+            inspect=inspect,
+        )
         facts = ExperimentFacts(versions=job.versions, work=job.work)
         return Bench(design, self._store, job.folder, facts, self._world.observe, say=self._world.say)
 
@@ -268,6 +279,7 @@ class _AuditSession:
             site=job.site.name,
             title=job.site.title or job.site.name,
             form_factor=job.form_factor,
+            browser=job.browser,
             baseline=job.baseline,
             budget_s=job.budget_s,
             spent_s=self._spent_s,

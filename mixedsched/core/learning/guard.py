@@ -40,25 +40,32 @@ class Outcomes:
     """Paints of the visits that were served by one order over one class of networks: logarithms of ms."""
 
     number: float = 0.0
+    """Of visits that count alike, so many would tell the means as surely. Up to half of MAX_NUMBER all do."""
     fcp: float = 0.0
     lcp: float = 0.0
-    """Means."""
+    """Means; of more visits the later ones count for more."""
     fcp_squares: float = 0.0
     lcp_squares: float = 0.0
-    """Sums of squared deviations."""
+    """Squared deviations, as the sum over that many visits."""
 
     def add(self, fcp_ms: float, lcp_ms: float) -> None:
-        self.number = min(self.number + 1, MAX_NUMBER)
         fcp, lcp = math.log(max(fcp_ms, 1.0)), math.log(max(lcp_ms, 1.0))
-        if self.number > FEWEST:
+        if self.number >= FEWEST:
             fcp = min(max(fcp, self.fcp - FAR), self.fcp + FAR)
             lcp = min(max(lcp, self.lcp - FAR), self.lcp + FAR)
-        before_fcp, before_lcp = fcp - self.fcp, lcp - self.lcp
-        self.fcp += before_fcp / self.number
-        self.lcp += before_lcp / self.number
-        keeps = 1 - 1 / MAX_NUMBER
-        self.fcp_squares = self.fcp_squares * keeps + before_fcp * (fcp - self.fcp)
-        self.lcp_squares = self.lcp_squares * keeps + before_lcp * (lcp - self.lcp)
+        if self.number < MAX_NUMBER // 2:
+            number = self.number + 1
+            share = 1 / number  # of this visit in the means
+        else:
+            share = 2 / (MAX_NUMBER + 1)
+            # A mean with weights is as sure as one of 1 / (sum of the squares of the weights) values.
+            number = 1 / ((1 - share) ** 2 / self.number + share**2)
+        kept, added = (1 - share) * number / max(1.0, self.number), (1 - share) * number * share
+        self.fcp_squares = kept * self.fcp_squares + added * (fcp - self.fcp) ** 2
+        self.lcp_squares = kept * self.lcp_squares + added * (lcp - self.lcp) ** 2
+        self.fcp += share * (fcp - self.fcp)
+        self.lcp += share * (lcp - self.lcp)
+        self.number = number
 
     def to_list(self) -> list[float]:
         values = (self.number, self.fcp, self.lcp, self.fcp_squares, self.lcp_squares)

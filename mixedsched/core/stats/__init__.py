@@ -13,16 +13,10 @@ from mixedsched.core.stats._planning import (
 from mixedsched.core.stats._regret import regrets, resampled_regrets
 from mixedsched.core.stats._resampling import INTERVAL_LEAST, RESAMPLED_LEAST, RESAMPLES, resampled_median, resamples
 from mixedsched.core.stats._sequential import Looks, crossing, sequential_interval, sequential_p
-from mixedsched.core.stats._shift import (
-    CONFIDENCE,
-    NOTHING_KNOWN,
-    Interval,
-    hodges_lehmann,
-    signed_rank_interval,
-    walsh_averages,
-)
+from mixedsched.core.stats._shift import CONFIDENCE, NOTHING_KNOWN, Interval, hodges_lehmann, signed_rank_interval
 from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, smallest_p, wilcoxon_p
 from mixedsched.core.stats._single import mean_interval, median_interval, share_interval
+from mixedsched.core.stats._walsh import walsh_averages
 
 __all__ = [
     "ALPHA",

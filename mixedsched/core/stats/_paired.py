@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from mixedsched.core.stats._shift import CONFIDENCE, NOTHING_KNOWN, Interval, skipped_averages
 from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, null_cumulative
+from mixedsched.core.stats._walsh import HELD_MOST, count_averages, ranked_averages
 
 Matrix = NDArray[np.float64]
 
-_VALUES_MOST = 2_000_000  # Walsh averages at a time, 16 MB
 _PATTERNS_KEPT = 128  # null distributions; each holds the square of the number of pairs
 
 
@@ -59,28 +59,29 @@ def paired_shifts(differences: Matrix, confidence: float = CONFIDENCE) -> list[P
 
 
 def _in_parts(rows: NDArray[np.intp], pairs: int) -> Iterator[NDArray[np.intp]]:
-    most = max(1, _VALUES_MOST // (pairs * (pairs + 1) // 2))
+    most = max(1, HELD_MOST // count_averages(pairs))
     for first in range(0, len(rows), most):
         yield rows[first : first + most]
 
 
 def _of_equal_length(values: Matrix, confidence: float) -> Iterator[PairedShift]:
     pairs = values.shape[1]
-    first, second = np.triu_indices(pairs)
-    averages = np.sort(values[:, first] / 2 + values[:, second] / 2, axis=1)
-    count = averages.shape[1]
-    shifts = averages[:, (count - 1) // 2] / 2 + averages[:, count // 2] / 2
+    count = count_averages(pairs)
     skipped, tail = skipped_averages(pairs, (1 - confidence) / 2)
-    dominances = np.sign(values).mean(axis=1)
-    for shift, low, high, p, dominance in zip(
-        shifts.tolist(),
-        averages[:, skipped].tolist(),
-        averages[:, count - 1 - skipped].tolist(),
-        _wilcoxon_p(values),
-        dominances.tolist(),
-        strict=True,
-    ):
-        yield PairedShift(pairs, shift, Interval(low, high, 1 - 2 * tail), p, dominance)
+    ranked = _ranked_averages(values, (skipped, (count - 1) // 2, count // 2, count - 1 - skipped))
+    dominances = np.sign(values).mean(axis=1).tolist()
+    for (low, below, above, high), p, dominance in zip(ranked, _wilcoxon_p(values), dominances, strict=True):
+        yield PairedShift(pairs, below / 2 + above / 2, Interval(low, high, 1 - 2 * tail), p, dominance)
+
+
+def _ranked_averages(values: Matrix, ranks: Sequence[int]) -> list[list[float]]:
+    """Of each row, its Walsh averages at these ranks."""
+    if len(values) == 1:
+        return [ranked_averages(values[0], ranks)]
+    first, second = np.triu_indices(values.shape[1])
+    averages = np.sort(values[:, first] / 2 + values[:, second] / 2, axis=1)
+    found: list[list[float]] = averages[:, list(ranks)].tolist()
+    return found
 
 
 def _wilcoxon_p(values: Matrix) -> list[float]:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixedsched.core.stats._planning import ALPHA
-from mixedsched.core.stats._shift import NOTHING_KNOWN, Interval, walsh_averages
+from mixedsched.core.stats._shift import NOTHING_KNOWN, Interval
 from mixedsched.core.stats._signed_rank import finite, smallest_p
+from mixedsched.core.stats._walsh import walsh_averages
 
 _SCORE_MOST = 40  # ranks are rounded to so many steps, which costs no power that one would notice
 _ROUNDING = 1 + 1e-9  # sums of exact chances may come out a little off

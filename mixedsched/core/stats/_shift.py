@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, finite, null_cumulative
+from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, null_cumulative
+from mixedsched.core.stats._walsh import count_averages, ranked_averages
 
 CONFIDENCE = 0.95
 
@@ -34,21 +34,14 @@ class Interval:
 NOTHING_KNOWN = Interval(-math.inf, math.inf, 0.0)
 
 
-def walsh_averages(differences: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """All n(n+1)/2 means of two differences, each with itself included, sorted. Raises ValueError if there is none."""
-    values = finite(differences)
-    if not len(values):
-        raise ValueError("at least one pair is needed")
-    first, second = np.triu_indices(len(values))
-    return np.sort(values[first] / 2 + values[second] / 2)  # halved before: the sum of two large values may overflow
-
-
 def hodges_lehmann(differences: Sequence[float]) -> float:
     """The pseudo-median of paired differences: the median of their Walsh averages. Raises ValueError if there is none.
 
     As sturdy against outliers as a median, nearly as sharp as a mean. Source: Hodges and Lehmann 1963.
     """
-    return float(np.median(walsh_averages(differences)))
+    count = count_averages(len(differences))
+    low, high = ranked_averages(differences, ((count - 1) // 2, count // 2))
+    return low / 2 + high / 2
 
 
 def signed_rank_interval(differences: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
@@ -60,9 +53,10 @@ def signed_rank_interval(differences: Sequence[float], confidence: float = CONFI
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
-    averages = walsh_averages(differences)
-    skipped, tail = skipped_averages(len(differences), (1 - confidence) / 2)
-    return Interval(float(averages[skipped]), float(averages[len(averages) - 1 - skipped]), 1 - 2 * tail)
+    pairs = len(differences)
+    skipped, tail = skipped_averages(pairs, (1 - confidence) / 2)
+    low, high = ranked_averages(differences, (skipped, count_averages(pairs) - 1 - skipped))
+    return Interval(low, high, 1 - 2 * tail)
 
 
 @lru_cache

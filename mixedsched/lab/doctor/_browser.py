@@ -1,4 +1,4 @@
-"""Lighthouse, one real page load, and what it shows: is this machine punctual while a browser works, and what would help?"""
+"""The browser, one real page load, and what it shows: is this machine punctual while a browser works, and what would help?"""
 
 import asyncio
 import getpass
@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from mixedsched.core.metrics import QUICK_METRICS
@@ -16,10 +17,11 @@ from mixedsched.lab.diagnostics import held_ms
 from mixedsched.lab.doctor._check import Check
 from mixedsched.lab.engine import MAX_ATTEMPTS
 from mixedsched.lab.machine import processors
-from mixedsched.lab.model import Arm, Run, RunStatus
+from mixedsched.lab.model import AS_USUAL, Arm, Run, RunStatus
 from mixedsched.sites.site import Site
 from mixedsched.units import counted
 from mixedsched.world import catalog
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.browser.pageload import PageLoadFailed
 from mixedsched.world.browser.runner import LighthouseRunner
 from mixedsched.world.system.precedence import Courtesy, Precedence, Promptness
@@ -38,38 +40,40 @@ _BROWSER: Mapping[Courtesy, str] = {
     Courtesy.NICE: "the browser has a lower priority (nice)",
     Courtesy.IDLE: "the browser runs when nothing else does (SCHED_IDLE)",
 }
+_BY_HAND: Mapping[Browser, str] = {
+    Browser.CHROMIUM: "start it by hand with --headless --dump-dom",
+    Browser.FIREFOX: "start it by hand with --headless --screenshot",
+}
 _MAX_CONNECTIONS = 3  # Chromium's privacy modes: first party, third party, without credentials
 
 
-async def prove_runner() -> str:
+async def prove_runner(browser: Browser) -> str:
     try:
-        async with LighthouseRunner() as runner:
+        async with LighthouseRunner(browser=browser) as runner:
             versions = await runner.versions()
     except PageLoadFailed as error:
         raise MissingPartError(
             "the lighthouse-runner does not answer", why=error.detail, fix="run `mixedsched setup`"
         ) from error
-    return f"Lighthouse {versions.lighthouse}, Chromium {versions.chromium}, Node {versions.node}"
+    return ", ".join(f"{name.capitalize()} {version}" for name, version in versions.to_dict().items())
 
 
-def prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
+def prove_page_load(open_site: Callable[[], Site], browser: Browser) -> Iterator[Check]:
     """One real page load through server, relay and browser."""
     try:
         site = open_site()
-        run, precedence = asyncio.run(_load(site))
+        run, precedence = asyncio.run(_load(site, browser))
     except MixedschedError as error:
         yield Check("page load", False, str(error), error.fix, isinstance(error, MissingPartError))
         return
     if run.status is RunStatus.FAILED:
-        yield Check(
-            "page load", False, run.reason, "read what Chromium says: start it by hand with --headless --dump-dom"
-        )
+        yield Check("page load", False, run.reason, f"read what {browser.brand} says: {_BY_HAND[browser]}")
         return
     metrics = run.page_load["metrics"]
     detail = f"{site.name} with {len(metrics)} metrics, LCP {metrics['lcp_ms']:.0f} ms, in {run.cost_s:.1f} s"
     if run.reason:
         detail = f"{site.name} was loaded, but would not count: {run.reason}"
-    if not run.page_load["sandboxed"]:
+    if run.page_load["sandboxed"] is False:
         detail += "; without Chromium's sandbox"
     yield Check("page load", run.status is RunStatus.OK, detail, BUSY_FIX)
     yield punctuality_check(run, precedence)
@@ -85,14 +89,17 @@ def prove_page_load(open_site: Callable[[], Site]) -> Iterator[Check]:
         "connections",
         1 <= run.connections <= _MAX_CONNECTIONS,
         counted(run.connections, "QUIC connection"),
-        "see docs/measuring.md on how Chromium splits a page over connections",
+        "see docs/measuring.md on how browsers split a page over connections",
     )
 
 
-async def _load(site: Site) -> tuple[Run, Precedence]:
+async def _load(site: Site, browser: Browser) -> tuple[Run, Precedence]:
     """The first load that this machine does not spoil, of as many as an experiment would make."""
     arm = Arm("eps", "eps")
-    setup = LabSetup(catalog.load_profile("cdn"), "mobile", {arm.label: site}, metrics=QUICK_METRICS)
+    conditions = replace(AS_USUAL, browser=browser)
+    setup = LabSetup(
+        catalog.load_profile("cdn"), "mobile", {arm.label: site}, metrics=QUICK_METRICS, conditions=conditions
+    )
     with tempfile.TemporaryDirectory(prefix="mixedsched-doctor-") as folder:
         async with Lab(setup, [arm], Path(folder)) as lab:
             for attempt in range(1, MAX_ATTEMPTS + 1):

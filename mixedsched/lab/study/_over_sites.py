@@ -58,16 +58,15 @@ class SitesSummary:
 
     @property
     def verdict(self) -> Verdict:
-        """By the interval of the median over sites; of sites too few for one, the verdict that they share."""
+        """By the interval of the median over sites, as at a place; of sites too few for one, the verdict that they share."""
         low, high = self.spread.low, self.spread.high
         if low is None or high is None:
             shared = [verdict for verdict in Verdict if self.sites and self.verdicts[verdict] == self.sites]
             return shared[0] if shared else Verdict.UNDECIDED
-        if self.metric.is_within_margin(low, high):
-            return Verdict.EQUIVALENT
-        if high < 0:
-            return Verdict.BETTER
-        return Verdict.WORSE if low > 0 else Verdict.UNDECIDED
+        is_within = self.metric.is_within_margin(low, high)
+        if (high < 0 or low > 0) and not (self.is_exact and is_within):
+            return Verdict.BETTER if high < 0 else Verdict.WORSE
+        return Verdict.EQUIVALENT if is_within else Verdict.UNDECIDED
 
     def to_dict(self) -> dict[str, Any]:
         pct, unit, is_ratio = self.spread_pct, self.spread, self.metric.scale == "ratio"

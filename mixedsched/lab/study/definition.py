@@ -13,11 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from mixedsched.core.metrics import metric_named
 from mixedsched.errors import StudyError, UsageError, nearest_hint
 from mixedsched.lab.model import Arm, Conditions
-from mixedsched.lab.plan import arm_of
+from mixedsched.lab.plan import arm_of, refuse_unmeasurable
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.model.toml_file import parse_toml, toml_value, wrong_keys
 from mixedsched.world import catalog
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.servers import is_server
 
 STUDY_FORMAT = "mixedsched.study/1"
@@ -38,10 +39,15 @@ _ONLY_ON: Mapping[str, tuple[StudyRung, ...]] = {
     "form_factor": ("browser",),
     "cpu_slowdown": ("browser",),
     "throttling": ("browser",),
+    "browser": ("browser",),
     "backend": ("browser",),
     "across_connections": ("browser",),
     "visits": ("pipe", "stack"),
 }
+
+
+def _usual_metrics(browser: object) -> tuple[str, ...]:
+    return tuple(key for key in DEFAULT_METRICS if browser != Browser.FIREFOX or key in Browser.FIREFOX.metrics)
 
 
 def _is_metric(name: object) -> bool:
@@ -66,7 +72,9 @@ class Study(BaseModel):
     baseline: str  # the arm that the others are compared with
     blocks: int = Field(ge=1, le=MAX_BLOCKS)  # repeats at each place; only one where nothing is random
     primary: _Names  # metrics to decide on
-    metrics: _Names  # to measure in Chromium, the primary ones among them; simulated loads have all that they can have
+    metrics: (
+        _Names  # to measure in the browser, the primary ones among them; simulated loads have all that they can have
+    )
     seed: int = Field(default=1, ge=0, lt=2**31)
     # A priority table for all arms that use one, by name or file, instead of their own.
     mapping: str | None = Field(default=None, min_length=1)
@@ -77,6 +85,7 @@ class Study(BaseModel):
     form_factor: Literal["mobile", "desktop"] = "mobile"
     cpu_slowdown: float = 1.0  # of the page's own work, as in Conditions
     throttling: Literal["provided", "simulate"] = "provided"  # as in Conditions
+    browser: Literal["chromium", "firefox"] = "chromium"  # that loads the pages of rung browser
     backend: Literal["relay", "netns", "vm"] = "relay"
     across_connections: bool = False
     # From which scheme adaptive learns before each simulated load; in Chromium it learns before the first block.
@@ -100,7 +109,7 @@ class Study(BaseModel):
         """Defaults that depend on other keys: primary metrics are always measured, and rung `pipe` has its own link."""
         if not isinstance(tables, dict):
             return tables
-        usual: dict[str, Any] = {"primary": ["lcp_ms"], "metrics": DEFAULT_METRICS}
+        usual: dict[str, Any] = {"primary": ["lcp_ms"], "metrics": _usual_metrics(tables.get("browser"))}
         if tables.get("rung") == "pipe":
             usual["links"] = [PIPE_LINK]
         given = {**usual, **tables}
@@ -125,15 +134,31 @@ class Study(BaseModel):
             if self.rung not in rungs and getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(f"{key}: on rung {self.rung} there is no such thing, only on {' and '.join(rungs)}")
         try:
-            _ = self.conditions
+            refuse_unmeasurable(self.metrics, self.conditions)
         except UsageError as error:
-            raise ValueError(f"cpu_slowdown, throttling: {error}") from error
+            raise ValueError(f"cpu_slowdown, throttling, browser, metrics: {error}") from error
         return self
 
     @property
     def conditions(self) -> Conditions:
         """Circumstances of measured loads."""
-        return Conditions.of(self.congestion_control, self.cpu_slowdown, self.throttling)
+        return Conditions.of(self.congestion_control, self.cpu_slowdown, self.throttling, self.browser)
+
+    def in_browser(self, browser: Browser) -> Self:
+        """The same study in another browser, under a name of its own; metrics that this one lacks are left out.
+
+        Raises StudyError for a simulated study, and if one of those is primary.
+        """
+        if self.is_simulated:
+            raise StudyError(
+                f"study {self.name} has no browser", why=f"it is on rung {self.rung}", fix="leave out --browser"
+            )
+        if browser == self.browser:
+            return self
+        lacking = browser.lacks(self.metrics)
+        metrics = [key for key in self.metrics if key not in lacking]
+        facts = {**self.to_dict(), "browser": browser.value, "name": f"{self.name}-{browser}", "metrics": metrics}
+        return type(self).from_dict(facts, self.folder, self.name).model_copy(update={"file": self.file})
 
     @property
     def is_simulated(self) -> bool:

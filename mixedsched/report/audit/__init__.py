@@ -13,7 +13,7 @@ from mixedsched.advice.changes.html_change import edits_of
 from mixedsched.report._effects import EXPLORATORY_NOTE, effects_table
 from mixedsched.report._terminal import STYLES, line, lines
 from mixedsched.report.audit import _words
-from mixedsched.report.audit._waste_words import header_note, waste_notes, waste_view
+from mixedsched.report.audit._waste_words import header_note, no_waste_words, waste_notes, waste_view
 from mixedsched.units import format_ms
 
 __all__ = ["render_audit", "write_audit"]
@@ -90,7 +90,7 @@ def _wastes(audit: Audit) -> list[RenderableType]:
         parts += [Padding(line(view.advice), _INDENT)] if view.advice else []
         parts += [Padding(line(text, "cyan"), _INDENT) for text in view.lines.splitlines()]
     if not audit.wastes.dear:
-        parts.append(Padding(line("nothing that people would notice on these networks"), (0, 0, 0, 2)))
+        parts.append(Padding(line(no_waste_words(audit)), (0, 0, 0, 2)))
     return [*parts, *(line(note, "dim") for note in waste_notes(audit)), Text()]
 
 

@@ -17,7 +17,7 @@ from mixedsched.report._player import FRAMES_BYTES_MOST, film_of, film_store
 from mixedsched.report._waterfall import Spans, Waterfall, draw_waterfalls, response_row
 from mixedsched.report._words import expected_text
 from mixedsched.report.audit import _words
-from mixedsched.report.audit._waste_words import header_note, waste_notes, waste_view
+from mixedsched.report.audit._waste_words import header_note, no_waste_words, waste_notes, waste_view
 from mixedsched.units import format_bytes
 
 EDITS_SHOWN = 3
@@ -36,6 +36,7 @@ def render_html(audit: Audit, live: Sequence[str] = ()) -> str:
         changes=[_change_view(change, audit) for change in (audit.chosen.changes if audit.chosen else ())],
         views=views,
         wastes=[waste_view(item, audit.server) for item in audit.wastes.dear],
+        no_wastes=no_waste_words(audit),
         waste_notes=waste_notes(audit),
         header_note=header_note(audit),
         store=film_store(view["film"] for view in views),

@@ -8,6 +8,7 @@ from mixedsched.advice.audit.spared import PlayedWaste
 from mixedsched.advice.changes.servers import WebServer
 from mixedsched.advice.changes.waste import Moment, Waste, WasteKind
 from mixedsched.units import format_bytes, format_duration, format_ms
+from mixedsched.world.browser.kinds import Browser
 
 _TITLES: Mapping[WasteKind, str] = {
     WasteKind.COMPRESSION: "Compress {names}",
@@ -58,9 +59,18 @@ def waste_view(item: PlayedWaste, server: WebServer | None) -> WasteView:
     return WasteView(title, _why(waste), gains, _MOMENTS[waste.moment], _IN_THE_FILES.get(waste.kind, ""), lines)
 
 
+def no_waste_words(audit: Audit) -> str:
+    """Why nothing is listed."""
+    if audit.browser is not Browser.CHROMIUM:
+        return f"Not looked for: it takes Lighthouse, which does not see loads in {audit.browser.brand}."
+    return "Nothing that people would notice on these networks."
+
+
 def waste_notes(audit: Audit) -> list[str]:
     """What was found and makes no difference here, and what could not be judged."""
-    notes = []
+    notes: list[str] = []
+    if audit.browser is not Browser.CHROMIUM:
+        return notes
     if audit.wastes.idle:
         idle = ", ".join(_TITLES[item.waste.kind].format(names=item.waste.names) for item in audit.wastes.idle)
         notes.append(f"Found, but without an effect on these networks in simulation: {idle}.")

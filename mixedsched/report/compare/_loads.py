@@ -180,7 +180,7 @@ def block_loads(runs: Mapping[str, Run]) -> list[dict[str, Any]]:
     loads = []
     for arm, run in runs.items():
         items = responses[arm]
-        picture, summary = None, "the network log contains no arrivals"
+        picture, summary = None, "the browser left no log of arrivals"
         blocking = _blocking_text(run)
         if any(item.arrivals for item in items):
             picture = arrivals_chart(arm, items, order, marks[arm], end_ms, losses_of(run))

@@ -17,11 +17,12 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def number(value: float, unit: str = "%") -> str:
-    """With its sign: "+4.2 %", "-31 %", "+0.34" (unit ""), "-" for none."""
+    """With its sign: "+4.2 %", "-31 %", "+0.34" (unit ""), "-" for none. What is rounded to nothing has no sign: "0.0 %"."""
     if math.isnan(value):
         return "-"
     digits = 2 if not unit else 1 if abs(value) < 10 else 0
-    return f"{value:+.{digits}f}{' ' if unit else ''}{unit}"
+    sign = "+" if round(value, digits) else "z"
+    return f"{value:{sign}.{digits}f}{' ' if unit else ''}{unit}"
 
 
 def finding(item: Finding, unit: str = "%") -> str:

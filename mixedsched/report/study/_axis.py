@@ -77,7 +77,9 @@ class ChangeAxis:
     def ticks(self) -> list[tuple[float, str]]:
         """(position, label), far enough apart for their labels."""
         if self.metric.scale == "difference":
-            return [(self.scale(value), self.metric.format_change(value)) for value in self.scale.ticks(4)]
+            return [
+                (self.scale(value), label) for value, label in self.scale.labelled_ticks(4, self.metric.format_change)
+            ]
         found: list[tuple[float, str]] = []
         for pct in _TICKS_PCT:
             x = self(pct)

@@ -94,14 +94,16 @@ def _picture(series: Series) -> Markup:
         if value is not None and _is_drawn(value)
     ]
     low, high = min([0.0, *values]), max([0.0, *values])
-    room = (high - low or 1.0) * 0.08
+    metric = points[0].effect.of
+    room = (high - low) * 0.08 or (1.0 if metric is None else metric.change_margin)
     across = Scale(low - room, high + room, _HEIGHT - _BOTTOM, _TOP)
     times = [point.folder.when_s for point in points]
     along = Scale(min(times), max(times), _LEFT + 12, _WIDTH - _RIGHT - 12)
     shapes = [line(_LEFT, across(0), _WIDTH - _RIGHT, across(0), "zero")]
-    for value in filter(None, across.ticks(5)):  # nought has a line of its own
-        shapes.append(line(_LEFT, across(value), _WIDTH - _RIGHT, across(value), "grid"))
-        shapes.append(text(_LEFT - 6, across(value) + 4, _tick_text(points[0].effect, value), "end", "faint"))
+    for value, told in across.labelled_ticks(5, "{:g}".format if metric is None else metric.format_change):
+        if value:  # nought has a line of its own
+            shapes.append(line(_LEFT, across(value), _WIDTH - _RIGHT, across(value), "grid"))
+            shapes.append(text(_LEFT - 6, across(value) + 4, told, "end", "faint"))
     shapes += _dates(times, along)
     shapes += [_mark(point, along(point.folder.when_s), across) for point in points]
     label = (
@@ -123,11 +125,6 @@ def _mark(point: HistoryPoint, x: float, across: Scale) -> Markup:
 
 def _is_drawn(value: float | None) -> bool:
     return value is not None and math.isfinite(value) and abs(value) <= _CHANGE_MOST
-
-
-def _tick_text(effect: EffectLine, value: float) -> str:
-    metric = effect.of
-    return f"{value:g}" if metric is None else metric.format_change(value)
 
 
 def _dates(times: Sequence[float], along: Scale) -> list[Markup]:

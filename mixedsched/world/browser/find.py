@@ -1,4 +1,4 @@
-"""Where Chromium, Node and the lighthouse-runner are, or how to get them.
+"""Where Chromium, Firefox, Node and the lighthouse-runner are, or how to get them.
 
 Chrome for Testing, which `mixedsched setup` brings, is kept in the cache folder. Beside it is a record, written when the
 browser is complete. Without it, the browser does not count as installed.
@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,11 @@ _WAYS = "run `mixedsched setup`, which brings one, or (Debian) apt-get install c
 _CHROMIUM_FIX = f"{_WAYS}, or set CHROME_PATH to the browser's program"
 _CHOSEN_FIX = f"set CHROME_PATH to the browser's program; or unset it, and {_WAYS}"
 _SNAP_WHY = "it is a snap, which sees neither /tmp nor hidden folders, where the profiles of measured browsers are"
+_FIREFOX_NAMES = ("firefox-esr", "firefox")
+_FIREFOX_FIX = (
+    "(Debian) apt-get install firefox-esr, (others) install Mozilla's own package or archive, "
+    "or set FIREFOX_PATH to the browser's program"
+)
 _NODE_FIX = f"install Node.js {NODE_MAJOR_MIN} or later and see that `node` is in the PATH"
 
 
@@ -143,9 +149,14 @@ def chosen_browser() -> Path | None:
 
 
 def browsers_in_path() -> tuple[Path | None, list[Path]]:
-    """The first known name in the PATH that can be used, and the snaps that were passed over."""
+    """The first known name of Chromium in the PATH that can be used, and the snaps that were passed over."""
+    return _programs_in_path(_CHROMIUM_NAMES)
+
+
+def _programs_in_path(names: Iterable[str]) -> tuple[Path | None, list[Path]]:
+    """The first of them that is no snap, and the snaps before it."""
     snaps: list[Path] = []
-    for name in _CHROMIUM_NAMES:
+    for name in names:
         path = shutil.which(name)
         if path is None:
             continue
@@ -153,6 +164,19 @@ def browsers_in_path() -> tuple[Path | None, list[Path]]:
             return Path(path), snaps
         snaps.append(Path(path))
     return None, snaps
+
+
+def find_firefox() -> Path:
+    """Firefox: FIREFOX_PATH if it is set, else the first known name in the PATH that is no snap. Raises MissingPartError."""
+    _require_process_files()
+    chosen = os.environ.get("FIREFOX_PATH")
+    found, snaps = _programs_in_path((chosen,) if chosen else _FIREFOX_NAMES)
+    if found is not None:
+        return found
+    if snaps:
+        raise MissingPartError(f"{snaps[0]} cannot be used", why=_SNAP_WHY, fix=_FIREFOX_FIX)
+    why = f"FIREFOX_PATH is {chosen}, which is not a program" if chosen else "no such program in the PATH"
+    raise MissingPartError("Firefox is missing", why=why, fix=_FIREFOX_FIX)
 
 
 def find_node() -> Path:

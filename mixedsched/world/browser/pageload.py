@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from mixedsched.core.metrics import PAGE_METRICS, metric_named
 from mixedsched.errors import InputError, MixedschedError
 from mixedsched.model.toml_file import wrong_keys
+from mixedsched.world.browser.kinds import Browser
 
 PAGE_LOAD_SCHEMA = 1
 
@@ -20,18 +21,33 @@ FormFactor = Literal["mobile", "desktop"]
 Throttling = Literal["provided", "simulate"]
 
 
-# Chromium's words, of net/base/net_error_list.h, for what befalls a connection or the bytes on it.
-_CONNECTION_FAILURES = tuple(
-    f"net::ERR_{name}"
-    for name in ("QUIC_", "HTTP2_", "CONNECTION_", "NETWORK_", "TIMED_OUT", "EMPTY_RESPONSE", "CONTENT_LENGTH_MISMATCH")
+# Words for what befalls a connection or the bytes on it: Chromium's, of net/base/net_error_list.h, and Firefox's.
+_CONNECTION_FAILURES = (
+    *(
+        f"net::ERR_{name}"
+        for name in (
+            "QUIC_",
+            "HTTP2_",
+            "CONNECTION_",
+            "NETWORK_",
+            "TIMED_OUT",
+            "EMPTY_RESPONSE",
+            "CONTENT_LENGTH_MISMATCH",
+        )
+    ),
+    "NS_ERROR_NET_",
+    "NS_ERROR_CONNECTION_REFUSED",
 )
+# What a job for Firefox has of the fields of one for Chromium.
+_FIREFOX_FIELDS = ("url", "hosts", "address", "form_factor", "limit_s", "max_wait_s", "frames")
 
 
 class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to the load
     """A page load gave no result.
 
-    reason: for machines; one of timeout, chrome_start, chrome_died, runtime_error:CODE (Lighthouse's), needs_own_waits,
-    metric_missing:NAME, bad_job, internal, and, from our side, worker_died, worker_silent, bad_answer. detail: for people.
+    reason: for machines; one of timeout, chrome_start, chrome_died, firefox_start, firefox_died, runtime_error:CODE
+    (Lighthouse's), navigation:CODE, needs_own_waits, metric_missing:NAME, bad_job, internal, and, from our side, worker_died,
+    worker_silent, bad_answer. detail: for people.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -58,7 +74,8 @@ class PageLoadJob:
     hosts: Mapping[str, int]
     """UDP port of each host name, all at `address`; all other names resolve to nothing."""
     spki_sha256: tuple[str, ...]
-    """Base64 SHA-256 of the public keys to trust."""
+    """Base64 SHA-256 of the public keys to trust; Firefox trusts any here, and reaches nobody but `hosts`."""
+    browser: Browser = Browser.CHROMIUM
     metrics: tuple[str, ...] = PAGE_METRICS
     """Keys of those to measure. Without TTI the load ends as soon as they are final."""
     address: str = "127.0.0.1"
@@ -84,10 +101,15 @@ class PageLoadJob:
 
     def to_message(self, profile_dir: Path) -> dict[str, Any]:
         """The job as the worker reads it, without its id."""
+        metrics = {key: metric_named(key).audit for key in self.metrics}
+        fields = asdict(self)
+        if self.browser is Browser.FIREFOX:
+            given = {name: fields[name] for name in _FIREFOX_FIELDS}
+            return {**given, "op": "firefox", "metrics": metrics, "profile_dir": str(profile_dir)}
         return {
-            **asdict(self),
+            **fields,
             "op": "run",
-            "metrics": {key: metric_named(key).audit for key in self.metrics},
+            "metrics": metrics,
             "netlog": str(self.netlog.resolve()) if self.netlog is not None else None,
             "profile_dir": str(profile_dir),
         }
@@ -101,7 +123,7 @@ class LoadedRequest:
     protocol: str
     """ "h3", for instance; "" if it got no answer."""
     priority: str
-    """The final one, such as "VeryHigh"."""
+    """Chromium's, the final one, such as "VeryHigh"; in Firefox the request's header, such as "u=5, i", or ""."""
     resource_type: str
     status: int
     transfer_bytes: int
@@ -118,7 +140,7 @@ class LoadedRequest:
     asked_how: str | None = None
     """DevTools' word for how, such as "parser", "script" or "preload"; None if it was not recorded."""
     failure: str | None = None
-    """Chromium's word for why it failed, such as "net::ERR_QUIC_PROTOCOL_ERROR"; it is `finished` then, too. None if it did
+    """The browser's word for why it failed, such as "net::ERR_QUIC_PROTOCOL_ERROR"; it is `finished` then, too. None if it did
     not, or if that was not recorded."""
 
     @property
@@ -151,11 +173,16 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions of the programs that measured."""
+    """The versions of the programs that measured; "" for those that did not take part."""
 
-    lighthouse: str
-    chromium: str
-    node: str
+    lighthouse: str = ""
+    chromium: str = ""
+    node: str = ""
+    firefox: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Those that took part."""
+        return {name: version for name, version in asdict(self).items() if version}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +190,7 @@ class BrowserLoad:
     """The result of a load."""
 
     metrics: Mapping[str, float]
-    """Lighthouse's numbers by key, observed and unrounded."""
+    """Lighthouse's numbers by key, observed and unrounded; Firefox's own FCP and LCP."""
     requests: tuple[LoadedRequest, ...]
     frames: tuple[Frame, ...]
     lcp_element: str | None
@@ -176,11 +203,11 @@ class BrowserLoad:
     observed: Mapping[str, float | None]
     """Moments by name; None if they did not happen."""
     timings_ms: Mapping[str, float]
-    """The cost of the run itself: chrome_start, lighthouse, total."""
+    """The cost of the run itself: chrome_start, lighthouse, total; firefox_start, total."""
     score: float | None = None
     """Lighthouse's overall performance score, 0 to 100; None if it could not be told, or was not recorded."""
     sandboxed: bool | None = None
-    """Whether Chromium had its own sandbox; None if that was not recorded."""
+    """Whether Chromium had its own sandbox; None if that was not recorded, and for Firefox, which does not tell."""
     inspection: Mapping[str, tuple[Spared, ...] | None] | None = None
     """What could be spared, by names as in lighthouse-runner/src/inspection.mjs; None if that was not asked for."""
 
@@ -201,7 +228,7 @@ class BrowserLoad:
     def to_dict(self) -> dict[str, Any]:
         """For storage as JSON; frames in base64."""
         frames = [{"at_ms": item.at_ms, "jpeg_base64": base64.b64encode(item.jpeg).decode()} for item in self.frames]
-        return {"schema": PAGE_LOAD_SCHEMA, **asdict(self), "frames": frames}
+        return {"schema": PAGE_LOAD_SCHEMA, **asdict(self), "versions": self.versions.to_dict(), "frames": frames}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> BrowserLoad:

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-_PREFIX = "mixedsched-chrome-"
+_PREFIX = "mixedsched-browser-"
 _SOCKET_DIR_NAME = re.compile(r"(org|com)\.\w+\.\w+\.\w{6}$")  # org.chromium.Chromium.a1B2c3
 _REMOVALS_MAX = 50  # only while something is left
 _REMOVAL_PAUSE_S = 0.1
@@ -33,7 +33,7 @@ def place_of_profiles(shared_memory: Path = _SHARED_MEMORY, room_bytes: int = _R
 
 
 def make_profile_dir(parent: Path | None = None) -> Path:
-    """A new directory `mixedsched-chrome-<our pid>-xxxx` below `parent` (default: the system's place for such)."""
+    """A new directory `mixedsched-browser-<our pid>-xxxx` below `parent` (default: the system's place for such)."""
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
 
 

@@ -1,5 +1,5 @@
-"""The lighthouse-runner: a Node process that answers one question at a time, and is replaced when it fails; and page loads by
-Lighthouse in real Chromium, one at a time.
+"""The lighthouse-runner: a Node process that answers one question at a time, and is replaced when it fails; and page loads in
+real Chromium, by Lighthouse, or in Firefox, one at a time.
 """
 
 import asyncio
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from mixedsched.errors import InputError
-from mixedsched.world.browser.find import find_chromium, find_node, find_package
+from mixedsched.world.browser.find import find_chromium, find_firefox, find_node, find_package
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob, Versions
 from mixedsched.world.browser.profiles import (
     make_profile_dir,
@@ -24,6 +25,10 @@ from mixedsched.world.system.children import Child
 from mixedsched.world.system.precedence import Courtesy, words_before
 
 _COMPLAINT_LINES = 20
+_PLACES = {
+    Browser.CHROMIUM: "CHROME_PATH",
+    Browser.FIREFOX: "FIREFOX_PATH",
+}  # variables that tell the worker where it is
 # Beyond the job's own limit: ending the browser, and sending the answer.
 _GRACE_S = 15.0
 _VERSIONS_LIMIT_S = 30.0
@@ -41,13 +46,15 @@ class Worker:
         cls,
         node: Path,
         package_dir: Path,
-        chromium: Path,
+        program: Path,
         prefix: Sequence[str] = (),
         courtesy: Courtesy = Courtesy.NONE,
+        browser: Browser = Browser.CHROMIUM,
     ) -> Self:
+        """program: of the browser."""
         browser_words = words_before()  # the browser inherits the courtesy
         command = (*prefix, *words_before(courtesy), node, package_dir / "worker.mjs", *browser_words)
-        return cls(await Child.start(*command, environment={**os.environ, "CHROME_PATH": str(chromium)}))
+        return cls(await Child.start(*command, environment={**os.environ, _PLACES[browser]: str(program)}))
 
     @property
     def pid(self) -> int:
@@ -91,24 +98,34 @@ class WorkerOnDemand:
 
     temp_dir: where profiles go (default: place_of_profiles). prefix: words before the worker's command, such as those that
     enter a network namespace. courtesy: how worker and browser give way to other programs. Entering raises MissingPartError
-    if Chromium, Node or the lighthouse-runner is missing.
+    if the browser, Node or the lighthouse-runner is missing.
 
     Calls of its subclasses may overlap; loads are done one after the other. A worker that dies or falls silent fails only the
     load in progress.
     """
 
     def __init__(
-        self, *, temp_dir: Path | None = None, prefix: Sequence[str] = (), courtesy: Courtesy = Courtesy.NONE
+        self,
+        *,
+        temp_dir: Path | None = None,
+        prefix: Sequence[str] = (),
+        courtesy: Courtesy = Courtesy.NONE,
+        browser: Browser = Browser.CHROMIUM,
     ) -> None:
         self._temp_dir = temp_dir or place_of_profiles()
         self._prefix = tuple(prefix)
         self._courtesy = courtesy
+        self._browser = browser
         self._lock = asyncio.Lock()
         self._parts: tuple[Path, Path, Path] | None = None
         self._worker: Worker | None = None
 
     async def __aenter__(self) -> Self:
-        self._parts = (find_node(), find_package(), find_chromium())
+        self._parts = (
+            find_node(),
+            find_package(),
+            find_firefox() if self._browser is Browser.FIREFOX else find_chromium(),
+        )
         sweep_profile_dirs(self._temp_dir, Path(tempfile.gettempdir()))
         await self._living()
         return self
@@ -128,7 +145,7 @@ class WorkerOnDemand:
         if self._worker is not None and not self._worker.is_alive:
             await self._discard()
         if self._worker is None:
-            self._worker = await Worker.start(*self._parts, self._prefix, self._courtesy)
+            self._worker = await Worker.start(*self._parts, self._prefix, self._courtesy, self._browser)
         return self._worker
 
     async def _ask(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
@@ -152,7 +169,7 @@ class WorkerOnDemand:
 
 
 class LighthouseRunner(WorkerOnDemand):
-    """Scores page loads."""
+    """Scores page loads; those of jobs for the browser that it was made for."""
 
     _killed_profiles: tuple[Path, ...] = ()
 
@@ -164,9 +181,9 @@ class LighthouseRunner(WorkerOnDemand):
             await asyncio.to_thread(remove_profile_dir, profile_dir)
 
     async def versions(self) -> Versions:
-        """The versions of Lighthouse, Chromium and Node. Raises PageLoadFailed."""
+        """The versions of the browser, Node, and Lighthouse where it takes part. Raises PageLoadFailed."""
         async with self._lock:
-            answer = await self._ask({"op": "versions"}, _VERSIONS_LIMIT_S)
+            answer = await self._ask({"op": "versions", "browser": self._browser}, _VERSIONS_LIMIT_S)
         return Versions(**answer["versions"])
 
     async def run(self, job: PageLoadJob) -> BrowserLoad:

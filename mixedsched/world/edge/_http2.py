@@ -47,13 +47,13 @@ class Http2Stream:
         self.unsent = bytearray()
         self.unread_bytes = 0  # that came while it was paused
         self.trailers: Headers | None = None  # of the request, once all of it is there
-        self._connection = connection
+        self.connection = connection
         self.stream_id = stream_id
         self.reads_before = connection.reads
 
     @property
     def came_s(self) -> float:
-        return self._connection.came_s
+        return self.connection.came_s
 
     @property
     def is_stuck(self) -> bool:
@@ -62,30 +62,30 @@ class Http2Stream:
 
     def send(self, data: bytes) -> None:
         self.unsent += data
-        self._connection.send_body(self)
+        self.connection.send_body(self)
 
     def end(self, trailers: Headers) -> None:
         if self.trailers is None:
             self.trailers = trailers
-            self._connection.send_body(self)
+            self.connection.send_body(self)
 
     def pause(self) -> None:
         self.is_paused = True
 
     def resume(self) -> None:
         self.is_paused = False
-        self._connection.grant(self)
+        self.connection.grant(self)
 
     def cancel(self) -> None:
         self.events = None
-        self._connection.reset(self, ErrorCodes.CANCEL)
+        self.connection.reset(self, ErrorCodes.CANCEL)
 
     def time_out(self, status: int, why: str) -> None:
         """The origin takes too long."""
         self.fail(OriginFault(status, why))
-        self._connection.reset(self, ErrorCodes.CANCEL)
-        if self.reads_before == self._connection.reads:  # nothing at all has come: the path may be dead
-            self._connection.leave()
+        self.connection.reset(self, ErrorCodes.CANCEL)
+        if self.reads_before == self.connection.reads:  # nothing at all has come: the path may be dead
+            self.connection.leave()
 
     def fail(self, fault: OriginFault) -> None:
         events, self.events = self.events, None

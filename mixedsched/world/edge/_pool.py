@@ -113,8 +113,8 @@ class OriginPool:
         for task in self._connecting:
             task.cancel()
         for item in (*self._idle, *self._busy):
-            if isinstance(item, Http1Connection):
-                item.close()
+            connection = item.connection if isinstance(item, Http2Stream) else item
+            connection.close()
         if self._shared is not None:
             self._shared.close()
 

@@ -1,8 +1,8 @@
 """A lab that stays up: a process, `python -m mixedsched.world.emulator.keeper`, that holds a back end until it is told to end.
 
 It reads one line of JSON, {"backend": "netns", "profile": facts, "name": "4g", "seed": 1}, sets the link up, writes what there
-is to standing.json in the registry, answers with it, and waits for SIGTERM, or for the end of what it holds. Unlike other
-children it outlives the program that started it, in a session of its own.
+is to standing.json in the registry, answers with it, and waits for SIGTERM, or for the end of what it holds, of which it then
+writes to ended.json. Unlike other children it outlives the program that started it, in a session of its own.
 """
 
 import asyncio
@@ -75,7 +75,17 @@ class StandingLab:
         forget_dead_lab()
 
 
+@dataclass(frozen=True, slots=True)
+class EndedLab:
+    """A lab that has ended by itself."""
+
+    backend: str
+    link: str
+    why: str
+
+
 _STANDING = TypeAdapter(StandingLab)
+_ENDED = TypeAdapter(EndedLab)
 
 
 def start_keeper(backend: str, profile: Profile, seed: int) -> StandingLab:
@@ -108,18 +118,21 @@ def take_down() -> list[str]:
     if standing is not None:
         standing.stop()
     forget_dead_lab()
+    _ended_file().unlink(missing_ok=True)
     sweep()
     after = set(existing_namespaces())
     return [name for name in before if name not in after]
 
 
 def lab_status() -> dict[str, Any]:
-    """As JSON: the lab that is "up", namespaces "in_use" by living owners, and "leftovers" of others."""
-    standing = standing_lab()
+    """As JSON: the lab that is "up", or the last one if it has "ended" by itself; namespaces "in_use" by living owners, and
+    "leftovers" of others."""
+    standing, ended = standing_lab(), ended_lab()
     living = [ownership for ownership in read_ownerships() if ownership.owner.is_alive]
     owned = {name for item in living for name in item.namespaces}
     return {
         "up": None if standing is None else asdict(standing),
+        "ended": None if ended is None else asdict(ended),
         "in_use": [
             {"pid": item.owner.pid, "about": item.about, "namespaces": list(item.namespaces)} for item in living
         ],
@@ -134,6 +147,14 @@ def standing_lab() -> StandingLab | None:
     except (OSError, ValueError):
         return None
     return lab if lab.is_up else None
+
+
+def ended_lab() -> EndedLab | None:
+    """The last lab if it has ended by itself; None once another one is up, or all is taken down."""
+    try:
+        return _ENDED.validate_json(_ended_file().read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def forget_dead_lab() -> None:
@@ -158,9 +179,8 @@ def _recorded(lab: StandingLab) -> Iterator[None]:
     """Record that it is up, whole or not at all, until the end of the `with`. Raises UsageError if another one came first."""
     with registry_lock():
         refuse_second_lab()
-        new = _record_file().with_suffix(".new")
-        new.write_text(json.dumps(asdict(lab)), encoding="utf-8")
-        new.replace(_record_file())
+        _write(_record_file(), lab)
+        _ended_file().unlink(missing_ok=True)
     try:
         yield
     finally:
@@ -169,14 +189,25 @@ def _recorded(lab: StandingLab) -> Iterator[None]:
                 _record_file().unlink(missing_ok=True)
 
 
+def _write(file: Path, lab: StandingLab | EndedLab) -> None:
+    """Write it whole or not at all."""
+    new = file.with_suffix(".new")
+    new.write_text(json.dumps(asdict(lab)), encoding="utf-8")
+    new.replace(file)
+
+
 def _record_file() -> Path:
     return registry_folder() / "standing.json"
 
 
+def _ended_file() -> Path:
+    return registry_folder() / "ended.json"
+
+
 async def keep(settings: dict[str, Any]) -> None:
-    """Hold the back end, netns or vm, until SIGTERM, or until the process that owns its namespaces has ended."""
-    ended = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+    """Hold the back end, netns or vm, until SIGTERM, or until it has ended."""
+    told = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
     profile, seed = Profile.from_facts(settings["name"], settings["profile"]), int(settings["seed"])
     async with open_backend(settings["backend"], profile) as backend, backend.link((backend.server_host, 0), seed):
         lab = StandingLab(
@@ -193,10 +224,12 @@ async def keep(settings: dict[str, Any]) -> None:
             say({"standing": asdict(lab)})
             _let_go_of_terminal()
             assert isinstance(backend, TestbedBackend)
-            waits = [asyncio.create_task(ended.wait()), asyncio.create_task(backend.ended())]
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            for wait in waits:
-                wait.cancel()
+            told_to, ended = asyncio.create_task(told.wait()), asyncio.create_task(backend.ended())
+            await asyncio.wait([told_to, ended], return_when=asyncio.FIRST_COMPLETED)
+            if not told_to.done():
+                _write(_ended_file(), EndedLab(backend.name, profile.name, str(ended.result())))
+            told_to.cancel()
+            ended.cancel()
 
 
 def _let_go_of_terminal() -> None:

@@ -1,8 +1,10 @@
+import math
 import random
 
+import numpy as np
 import pytest
 
-from mixedsched.core.learning.guard import MAX_ARMS, OrderGuard
+from mixedsched.core.learning.guard import MAX_ARMS, MAX_NUMBER, OrderGuard, Outcomes
 from mixedsched.core.learning.plan import SAFE
 
 
@@ -46,6 +48,34 @@ def test_classes_of_networks_are_not_mixed_up() -> None:
         guard.note(SAFE, 0, 100, 100)
         guard.note("new", 1, 9000, 9000)
     assert guard.judge(["new"]) == []
+
+
+@pytest.mark.parametrize("visits", [12, 500, 1000])
+def test_the_standard_error_is_that_of_the_difference(visits: int) -> None:
+    rng, series = np.random.default_rng(5), 300
+    differences, variances = [], []
+    for drawn in np.exp(rng.normal(7, 0.1, (series, 2, visits))).tolist():
+        guard = OrderGuard()
+        for order, paints_ms in zip((SAFE, "new"), drawn, strict=True):
+            guard.outcomes[order] = {0: Outcomes()}
+            for paint_ms in paints_ms:
+                guard.outcomes[order][0].add(paint_ms, paint_ms)
+        compared = guard._later("new", "lcp")
+        assert compared is not None
+        differences.append(compared[0])
+        variances.append(compared[1] ** 2)
+    told, real = math.sqrt(np.mean(variances)), np.std(differences)
+    assert told == pytest.approx(real, rel=3 / math.sqrt(2 * series))  # three standard errors of `real`
+
+
+def test_many_visits_count_for_what_they_may_at_most() -> None:
+    outcomes, numbers = Outcomes(), []
+    for _ in range(3000):
+        outcomes.add(1000, 1000)
+        numbers.append(outcomes.number)
+    assert numbers[:250] == list(range(1, 251))
+    assert numbers == sorted(numbers)
+    assert numbers[-1] == pytest.approx(MAX_NUMBER)
 
 
 def test_orders_of_strangers_cannot_make_it_grow() -> None:

@@ -17,6 +17,7 @@ from mixedsched.core.stats import (
     paired_shift,
     paired_shifts,
     signed_rank_interval,
+    walsh_averages,
     wilcoxon_p,
 )
 from tests.examples import examples
@@ -59,6 +60,13 @@ def test_long_rows_too_where_the_exact_distribution_ends(pairs: int, seed: int, 
     values = np.random.default_rng(seed).normal(0.1, 1, pairs)
     row = np.round(values) if is_tied else values
     assert is_equal(paired_shift(row), one_by_one(row.tolist()))
+
+
+def test_rows_whose_averages_are_not_all_held_too() -> None:
+    rows = np.random.default_rng(3).normal(0.1, 1, (2, 2001))
+    for row, found in zip(rows, paired_shifts(rows), strict=True):
+        assert is_equal(found, one_by_one(row.tolist()))
+        assert found.shift == np.median(walsh_averages(row))
 
 
 def test_rows_that_never_differ_decide_nothing() -> None:

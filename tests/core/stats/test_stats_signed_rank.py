@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from scipy.stats import PermutationMethod, wilcoxon
 from mixedsched.core.stats import (
     EXACT_PAIRS_MAX,
     Interval,
+    _walsh,
     hodges_lehmann,
     signed_rank_interval,
     smallest_p,
@@ -35,6 +37,24 @@ def test_estimate_worked_by_hand() -> None:
     # Walsh averages of 1, 2, 6: 1, 1.5, 2, 3.5, 4, 6
     assert walsh_averages([6, 1, 2]).tolist() == [1, 1.5, 2, 3.5, 4, 6]
     assert hodges_lehmann([6, 1, 2]) == 2.75
+
+
+@given(st.one_of(samples, st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=12)))
+def test_averages_that_are_counted_are_those_that_are_held(values: list[float]) -> None:
+    held = walsh_averages(values).tolist()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_walsh, "HELD_MOST", 0)
+        assert _walsh.ranked_averages(values, range(len(held))) == held
+
+
+def test_of_very_many_pairs_not_all_averages_are_held() -> None:
+    values = normal(20_000, seed=6, shift=0.1)
+    tracemalloc.start()
+    estimate, interval = hodges_lehmann(values), signed_rank_interval(values)
+    most_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most_bytes < 20e6
+    assert (interval.low, estimate, interval.high) == pytest.approx((0.086, 0.1, 0.114), abs=0.02)
 
 
 def test_one_wild_block_hardly_moves_the_estimate() -> None:

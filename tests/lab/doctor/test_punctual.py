@@ -18,6 +18,7 @@ from mixedsched.lab.doctor._check import checked
 from mixedsched.lab.doctor._parts import prove_relay
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.model.profile import Profile
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.emulator.backend import Address, LinkInUse
 from mixedsched.world.system.precedence import Courtesy, Precedence, Promptness
 from tests.world.emulator.relaying import udp
@@ -130,9 +131,9 @@ def test_a_proof_that_takes_too_long_says_so() -> None:
 def test_it_tells_how_many_metrics_the_load_had(monkeypatch: pytest.MonkeyPatch) -> None:
     page_load = {"metrics": {"lcp_ms": 900.0, "cls": 0.0}, "sandboxed": True, "requests": []}
 
-    async def loaded(_site: object) -> tuple[Run, Precedence]:
+    async def loaded(_site: object, _browser: Browser) -> tuple[Run, Precedence]:
         return replace(run(), page_load=page_load), Precedence(Promptness.KERNEL, Courtesy.NICE, awake=0)
 
     monkeypatch.setattr(_browser, "_load", loaded)
-    check = next(prove_page_load(lambda: SimpleNamespace(name="agency")))  # type: ignore[arg-type,return-value]
+    check = next(prove_page_load(lambda: SimpleNamespace(name="agency"), Browser.CHROMIUM))  # type: ignore[arg-type,return-value]
     assert "agency with 2 metrics, LCP 900 ms" in check.detail

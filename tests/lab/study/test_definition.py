@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from mixedsched.errors import ExitCode, MixedschedError, StudyError
 from mixedsched.lab.study.definition import PIPE_LINK, Study, changes, read_study
+from mixedsched.world.browser.kinds import Browser
 
 SMALL: dict[str, Any] = {
     "format": "mixedsched.study/1",
@@ -170,3 +171,26 @@ def test_any_other_change_is_told_with_both_values(changed: dict[str, Any]) -> N
 def test_nothing_has_changed_where_defaults_are_written_out() -> None:
     assert changes(small(), small(seed=1, metrics=["fcp", "lcp", "tbt", "si", "cls"])) == changes(small(), small())
     assert changes(small(), small()).words == ()
+
+
+def test_the_same_study_in_firefox_has_a_name_and_metrics_of_its_own() -> None:
+    chromium = small(rung="browser", primary=["lcp"], metrics=["lcp", "si", "tti", "cls"])
+    firefox = chromium.in_browser(Browser.FIREFOX)
+    assert (firefox.name, firefox.metrics) == ("small-firefox", ("lcp_ms", "si_ms"))
+    assert firefox.conditions.browser is Browser.FIREFOX
+    assert firefox.in_browser(Browser.FIREFOX) == firefox
+    assert not changes(chromium, firefox).only_add  # so no folder holds loads of both
+
+
+def test_a_study_file_may_name_firefox_and_gets_what_that_measures() -> None:
+    assert small(rung="browser", browser="firefox").metrics == ("fcp_ms", "lcp_ms", "si_ms")
+    for refused in ({"metrics": ["lcp", "tti"]}, {"primary": ["hol"]}, {"cpu_slowdown": 4.0}, {"rung": "stack"}):
+        with pytest.raises(StudyError):
+            small(**{"rung": "browser", "browser": "firefox", **refused})
+
+
+def test_a_study_whose_question_firefox_cannot_answer_is_not_asked_there() -> None:
+    with pytest.raises(StudyError, match="Firefox does not measure TBT"):
+        small(rung="browser", primary=["tbt"]).in_browser(Browser.FIREFOX)
+    with pytest.raises(StudyError, match="no browser"):
+        small().in_browser(Browser.FIREFOX)

@@ -185,6 +185,27 @@ def test_intervals_come_from_resampled_sites_and_need_six() -> None:
     assert -10 < more.spread_pct.low < more.spread_pct.median < more.spread_pct.high < 0
 
 
+@pytest.mark.parametrize(
+    ("factor", "is_exact", "verdict"),
+    [
+        (0.99, False, Verdict.BETTER),  # within the margin of 2 %, but surely not zero
+        (1.01, False, Verdict.WORSE),
+        (1.0, False, Verdict.EQUIVALENT),
+        (0.99, True, Verdict.EQUIVALENT),
+        (0.9, True, Verdict.BETTER),
+    ],
+)
+def test_over_sites_the_verdict_follows_the_rule_of_single_places(
+    factor: float, is_exact: bool, verdict: Verdict
+) -> None:
+    sites = [f"site{number}" for number in range(8)]
+    made = MadeUpStudy(made_up_definition(), sites, factors={"mixed": factor}, noise=0.001, seed=7, is_exact=is_exact)
+    result = made.result()
+    effects = [place.effect("mixed", "lcp_ms") for place in result.places]
+    assert {effect.verdict for effect in effects if effect is not None} == {verdict}
+    assert summary(result).verdict is verdict
+
+
 def test_links_are_summarised_apart() -> None:
     made = MadeUpStudy(made_up_definition(), links=["4g", "dsl"])
     assert {(item.link, item.sites) for item in made.result().summaries} == {("4g", 3), ("dsl", 3)}

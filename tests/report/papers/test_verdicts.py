@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.report.papers.markdown import number
 from mixedsched.report.papers.verdicts import (
     NEAR_ZERO_POINTS,
     SITES_LEAST,
@@ -134,6 +135,27 @@ def test_where_the_difference_is_the_papers_own_mechanism_nothing_is_refuted_at_
 def test_guesses_and_unfinished_studies_are_marked() -> None:
     assert claim(YES, is_first_guess=True, is_partial=True).words == "holds so far (first guess)"
     assert claim(PERHAPS, is_first_guess=True, is_partial=True).words == "not decidable here"
+
+
+# numbers in tables
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "told"),
+    [
+        (4.16, "%", "+4.2 %"),
+        (-31.4, "%", "-31 %"),
+        (0.344, "", "+0.34"),
+        (0.0, "%", "0.0 %"),
+        (-0.04, "%", "0.0 %"),
+        (0.04, "%", "0.0 %"),
+        (-0.06, "%", "-0.1 %"),
+        (-0.004, "", "0.00"),
+        (math.nan, "%", "-"),
+    ],
+)
+def test_numbers_have_a_sign_unless_they_are_rounded_to_nothing(value: float, unit: str, told: str) -> None:
+    assert number(value, unit) == told
 
 
 # over sites

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("chromium")
 
 
 def profiles(directory: Path) -> list[Path]:
-    return list(directory.glob("mixedsched-chrome-*"))
+    return list(directory.glob("mixedsched-browser-*"))
 
 
 def signal_all(pids: list[int], number: signal.Signals) -> None:
@@ -175,7 +175,7 @@ def test_killing_the_python_process_ends_worker_and_browser_and_removes_the_prof
 def test_a_bad_job_is_refused_with_its_field_and_the_worker_goes_on() -> None:
     async def run() -> tuple[list[PageLoadFailed], bool]:
         worker = await Worker.start(find_node(), find_package(), find_chromium())
-        good = {"op": "run", "url": "https://site.test/", "profile_dir": "/tmp/mixedsched-chrome-never-made"}
+        good = {"op": "run", "url": "https://site.test/", "profile_dir": "/tmp/mixedsched-browser-never-made"}
         failures = []
         for change in (
             {"op": "dance"},
@@ -184,8 +184,8 @@ def test_a_bad_job_is_refused_with_its_field_and_the_worker_goes_on() -> None:
             {"hosts": {"site.test": 70000}},
             {"spki_sha256": ["--proxy-server=x"]},
             {"limit_s": "long"},
-            {"profile_dir": "mixedsched-chrome-relative"},
-            {"profile_dir": "/tmp/mixedsched-chrome-x/.."},
+            {"profile_dir": "mixedsched-browser-relative"},
+            {"profile_dir": "/tmp/mixedsched-browser-x/.."},
             {"own_waits": "yes"},
         ):
             with pytest.raises(PageLoadFailed) as caught:

@@ -167,7 +167,7 @@ def test_a_run_tells_what_it_cost(loaded: Loaded) -> None:
 
 
 def test_the_profile_is_removed(loaded: Loaded) -> None:
-    assert list(loaded.temp_dir.glob("mixedsched-chrome-*")) == []
+    assert list(loaded.temp_dir.glob("mixedsched-browser-*")) == []
 
 
 def test_a_stored_load_reads_back_the_same(loaded: Loaded) -> None:

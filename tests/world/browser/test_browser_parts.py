@@ -83,12 +83,12 @@ def test_a_package_without_its_dependencies_names_the_command_to_run(tmp_path: P
 def test_sweeping_removes_the_profiles_of_dead_owners_only(tmp_path: Path) -> None:
     with subprocess.Popen(["true"]) as process:
         pass
-    dead = tmp_path / f"mixedsched-chrome-{process.pid}-abc1"
+    dead = tmp_path / f"mixedsched-browser-{process.pid}-abc1"
     (dead / "Default").mkdir(parents=True)
     mine = make_profile_dir(tmp_path)
-    other = tmp_path / "mixedsched-chrome-notes"
+    other = tmp_path / "mixedsched-browser-notes"
     other.mkdir()
-    assert mine.name.startswith(f"mixedsched-chrome-{os.getpid()}-")
+    assert mine.name.startswith(f"mixedsched-browser-{os.getpid()}-")
     assert sweep_profile_dirs(tmp_path) == [dead]
     assert sorted(tmp_path.iterdir()) == sorted([mine, other])
     remove_profile_dir(mine)
@@ -99,9 +99,9 @@ def test_sweeping_removes_the_profiles_of_dead_owners_only(tmp_path: Path) -> No
 def test_sweeping_leaves_what_is_another_users_or_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with subprocess.Popen(["true"]) as process:
         pass
-    profile = tmp_path / f"mixedsched-chrome-{process.pid}-abc1"
+    profile = tmp_path / f"mixedsched-browser-{process.pid}-abc1"
     profile.mkdir()
-    link = tmp_path / f"mixedsched-chrome-{process.pid}-abc2"
+    link = tmp_path / f"mixedsched-browser-{process.pid}-abc2"
     link.symlink_to(tmp_path)
     monkeypatch.setattr("mixedsched.world.browser.profiles.time.sleep", lambda _: pytest.fail("it was tried"))
     monkeypatch.setattr("mixedsched.world.browser.profiles.os.geteuid", lambda: profile.stat().st_uid + 1)

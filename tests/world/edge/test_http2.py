@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from unittest.mock import MagicMock
@@ -260,6 +261,32 @@ def test_what_was_not_read_of_a_response_that_is_over_takes_no_room_from_others(
             connection.data_received(origin.data_to_send())
             stream.cancel() if end == "cancelled" else stream.resume()
             connection.data_received(origin.data_to_send())
+
+    run(test)
+
+
+def test_a_pool_that_closes_also_closes_a_connection_that_goes_away() -> None:
+    is_over = asyncio.Event()
+
+    async def wire(wire: Wire) -> None:
+        stream_id = await wire.request()
+        wire.go_away(stream_id)
+        with contextlib.suppress(ConnectionError):
+            await wire.reader.read()
+        is_over.set()
+
+    async def test() -> None:
+        origin = Origin()
+        async with origin_running(origin, speaking(wire)(origin)):
+            pool = OriginPool(OriginAddress.parse(origin.url.replace("http:", "h2c:")), OriginLimits())
+            asking = Asking()
+            pool.ask(asking)
+            await asking.is_begun.wait()
+            while pool.open_connections:  # until GOAWAY has come
+                await asyncio.sleep(0)
+            pool.close()
+            await is_over.wait()
+            await asking.is_failed.wait()
 
     run(test)
 

@@ -202,6 +202,19 @@ def test_a_late_answer_is_never_taken_for_that_to_the_next_command(
 # The router
 
 
+def test_a_machine_that_has_ended_is_found_out_with_its_last_words(tmp_path: Path) -> None:
+    (tmp_path / "qemu.log").write_text("cannot allocate memory\n")
+    ours, theirs = socket.socketpair()
+    with theirs, subprocess.Popen(["sleep", "60"]) as process:
+        subject = machine.Machine(process, ours, "tcg", tmp_path)
+        subject.check()
+        process.kill()
+        process.wait()
+        with pytest.raises(MixedschedError, match="the router VM has stopped: cannot allocate memory"):
+            subject.check()
+        subject.stop()
+
+
 def test_each_function_has_a_bridge_of_its_own() -> None:
     _, join, forwarding = join_commands()
     bridges = [line.split("name ")[1].split()[0] for line in join.split("'") if "type bridge" in line]

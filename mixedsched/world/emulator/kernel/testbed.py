@@ -3,8 +3,8 @@
 It reads lines of JSON and answers each with one. First the settings, {"profile": facts, "name": "4g", "privilege": "root"}
 (kernel/privilege.py; it was started with the prefix of that), answered by {"ready": {"namespaces": {role: name}, "server_host":
 ..., "client_host": ..., "notes": [...]}}; then {"op": "link", "seed": n}, which makes the link fresh and is answered by
-{"link": {}}; and {"op": "counters"}, answered by {"counters": {"down": ..., "up": ...}}. What cannot be done is answered by
-{"error": {"what", "why", "fix", "exit_code"}}.
+{"link": {}}; {"op": "counters"}, answered by {"counters": {"down": ..., "up": ...}}; and {"op": "check"}, answered by
+{"check": {}} if all of it still runs. What cannot be done is answered by {"error": {"what", "why", "fix", "exit_code"}}.
 
 It takes everything down when its standard input ends, however its parent ended, and on SIGTERM. If it is killed itself, the
 next start sweeps.
@@ -29,6 +29,7 @@ SERVER_HOST = "198.18.0.1"  # from the addresses for benchmarks, RFC 2544: never
 CLIENT_HOST = "198.18.0.2"
 FIRST_SEED = 0  # of the link before any run
 _ANSWER_LIMIT_S = 20.0
+_CHECK_EVERY_S = 2.0
 
 
 class Testbed(Protocol):
@@ -46,6 +47,9 @@ class Testbed(Protocol):
 
     def counters(self) -> Mapping[str, Any]:
         """What the link has counted since the last renew(), by direction."""
+
+    def check(self) -> None:
+        """Raises MixedschedError if it does not work any more."""
 
 
 def own_testbed(kind: str, roles: Sequence[str], set_up: Callable[[Profile, Claim, ExitStack], Testbed]) -> int:
@@ -91,8 +95,11 @@ def _answer(order: Mapping[str, Any], testbed: Testbed) -> dict[str, Any]:
             return {"link": {}}
         case "counters":
             return {"counters": testbed.counters()}
+        case "check":
+            testbed.check()
+            return {"check": {}}
         case unknown:
-            raise UsageError(f"there is no op '{unknown}'", fix="known: link, counters")
+            raise UsageError(f"there is no op '{unknown}'", fix="known: link, counters, check")
 
 
 class TestbedBackend:
@@ -120,20 +127,37 @@ class TestbedBackend:
             yield link
         link.counters = (await self._ask({"op": "counters"}))["counters"]
 
-    async def ended(self) -> None:
-        """Wait until the process that owns the namespaces has ended. What it says meanwhile is dropped."""
-        async for _ in self._process.lines():
-            pass
+    async def ended(self) -> MixedschedError:
+        """Wait until the network does not work any more, and return why. A slow answer is none that says so."""
+        while True:
+            answer = await self._answer_to({"op": "check"})
+            if self._process.has_ended:
+                return self._silence()
+            try:
+                raise_error_in(answer or {})
+            except MixedschedError as error:
+                return error
+            await self._process.next_line(_CHECK_EVERY_S)  # none comes; at once if the process ends
 
     async def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
-        self._process.take_lines()  # a late answer to a question that was given up
-        self._process.tell(order)
-        answer = await self._process.next_line(_ANSWER_LIMIT_S)
+        answer = await self._answer_to(order)
         if answer is None:
-            fate = "has stopped" if self._process.has_ended else f"gave no answer for {_ANSWER_LIMIT_S:.0f} s"
-            raise MixedschedError(f"the process that owns the namespaces {fate}")
+            raise self._silence()
         raise_error_in(answer)
         return answer
+
+    async def _answer_to(self, order: dict[str, Any]) -> dict[str, Any] | None:
+        """None if none came in time. Late answers to questions that were given up are dropped."""
+        self._process.take_lines()
+        self._process.tell(order)
+        while answer := await self._process.next_line(_ANSWER_LIMIT_S):
+            if {order["op"], "error"} & answer.keys():
+                return answer
+        return None
+
+    def _silence(self) -> MixedschedError:
+        fate = "has stopped" if self._process.has_ended else f"gave no answer for {_ANSWER_LIMIT_S:.0f} s"
+        return MixedschedError(f"the process that owns the namespaces {fate}")
 
 
 @asynccontextmanager

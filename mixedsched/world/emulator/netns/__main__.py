@@ -44,6 +44,9 @@ class NamespaceTestbed:
     def counters(self) -> dict[str, dict[str, int]]:
         return link_counters({hop.name: hop_stats(self._namespaces[hop.name], hop) for hop in self._shaping.hops})
 
+    def check(self) -> None:
+        """Namespaces are there as long as this process."""
+
 
 if __name__ == "__main__":
     sys.exit(own_testbed("netns", ROLES, lambda profile, claim, _: NamespaceTestbed(profile, claim.namespaces)))

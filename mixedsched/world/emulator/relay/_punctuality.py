@@ -4,7 +4,9 @@ from typing import Any
 
 LATE_US = 1000  # a packet that is delivered later than this counts as late; so does a timer
 _LONGEST_COUNTED_US = 10_000
-_STALLS_LISTED = 1000
+# Each is over 1 ms: so many before the largest paint are over 5 % of whatever a load may take, so that it does not count.
+# Of loads that count all are listed, as far as they matter.
+_STALLS_LISTED = 7000
 
 
 class Lateness:

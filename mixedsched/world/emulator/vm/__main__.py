@@ -84,6 +84,9 @@ class RouterTestbed:
             counters[side]["dropped_at_port"] = dropped - self._dropped_before[side]
         return counters
 
+    def check(self) -> None:
+        self._machine.check()
+
     def _measure_transits(self) -> dict[str, Transit]:
         with ExitStack() as sockets:
             ends = {

@@ -122,7 +122,7 @@ class Machine:
         try:
             self._line.sendall(command.encode() + b"\n")
         except OSError as error:
-            raise MixedschedError("the router VM has stopped", why=self.last_words()) from error
+            raise self._stopped() from error
         try:
             status, output = self._answer(_COMMAND_LIMIT_S)
         except MixedschedError:
@@ -131,6 +131,14 @@ class Machine:
         if status:
             raise MixedschedError(f"the router VM could not do this: {command[:200]}", why=output.strip()[-500:])
         return output
+
+    def check(self) -> None:
+        """Raises MixedschedError if it does not run any more. It does not notice, so that nothing is late for being asked."""
+        if self._process.poll() is not None:
+            raise self._stopped()
+
+    def _stopped(self) -> MixedschedError:
+        return MixedschedError("the router VM has stopped", why=self.last_words())
 
     def last_words(self) -> str:
         """The end of QEMU's and the kernel's output, for an error."""

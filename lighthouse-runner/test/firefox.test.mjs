@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {NAVIGATION_US, traceOf} from '../src/firefox/film.mjs';
+import {preferencesOf, userJs} from '../src/firefox/preferences.mjs';
+import {Requests} from '../src/firefox/requests.mjs';
+import {parseJob} from '../src/job.mjs';
+
+const JOB = {id: 1, op: 'firefox', url: 'https://site.test/', profile_dir: '/tmp/mixedsched-browser-1', hosts: {'site.test': 4433}};
+
+test('a job with nothing optional gets the defaults', () => {
+  assert.deepEqual(parseJob(JSON.stringify(JOB)), {
+    ...JOB, metrics: {}, form_factor: 'mobile', address: '127.0.0.1', limit_s: 90, max_wait_s: 45, frames: true,
+  });
+});
+
+test('what would end up in preferences, or cannot be measured, is refused', () => {
+  const broken = [
+    {hosts: {'*.site.test': 1}}, {hosts: {'a";b': 1}}, {address: 'localhost'}, {metrics: {tbt_ms: 'total-blocking-time'}}, {profile_dir: '/tmp'},
+    {url: 'http://site.test/'}, {max_wait_s: 0},
+  ];
+  for (const fields of broken) assert.throws(() => parseJob(JSON.stringify({...JOB, ...fields})), {reason: 'bad_job'}, JSON.stringify(fields));
+});
+
+test("the site's hosts lead to the lab over HTTP/3, and nothing else is reached", () => {
+  const preferences = preferencesOf({hosts: {'site.test': 4433, 'cdn.test': 4434}, address: '10.0.0.2'});
+  assert.equal(preferences['network.dns.forceResolve'], '10.0.0.2');
+  assert.equal(preferences['network.http.http3.alt-svc-mapping-for-testing'], 'site.test;h3=":4433",cdn.test;h3=":4434"');
+  assert.equal(preferences['network.proxy.no_proxies_on'], 'site.test,cdn.test');
+  assert.match(userJs(preferences), /^user_pref\("network\.proxy\.type", 1\);$/m);
+});
+
+function event(method, {request = 'a', redirectCount = 0, url = 'https://site.test/x', headers = [], destination = 'image', timings = {}, ...params} = {}) {
+  const times = {requestTime: 1_000_010, requestStart: 1_000_020, responseEnd: 1_000_050, ...timings};
+  return {
+    method: `network.${method}`,
+    params: {redirectCount, request: {request, url, headers, destination, initiatorType: 'img', timings: times}, ...params},
+  };
+}
+
+const ANSWER = {response: {protocol: 'h3', status: 200, fromCache: false, bytesReceived: 100, bodySize: 90}};
+
+test('a request is described from its events, in ms since the time origin', () => {
+  const requests = new Requests();
+  assert.equal(requests.take(event('beforeRequestSent')), true);
+  assert.deepEqual(requests.network, {isIdle: false, isNearlyIdle: true});
+  const headers = [{name: 'Priority', value: {type: 'string', value: 'u=5, i'}}];
+  assert.equal(requests.take(event('responseStarted', {headers, ...ANSWER})), false);
+  assert.equal(requests.take(event('responseCompleted', {headers, ...ANSWER})), true);
+  assert.deepEqual(requests.network, {isIdle: true, isNearlyIdle: true});
+  assert.deepEqual(requests.list(1_000_000), [{
+    url: 'https://site.test/x', protocol: 'h3', priority: 'u=5, i', resource_type: 'Image', status: 200, transfer_bytes: 100, resource_bytes: 90,
+    start_ms: 10, request_ms: 20, end_ms: 50, finished: true, asked_by: null, asked_how: 'img', failure: null,
+  }]);
+});
+
+test('redirects are requests of their own, what was in memory is none, and what is open or failed is told', () => {
+  const requests = new Requests();
+  requests.take(event('beforeRequestSent', {request: 'a'}));
+  requests.take(event('responseCompleted', {request: 'a', response: {...ANSWER.response, status: 301}}));
+  requests.take(event('beforeRequestSent', {request: 'a', redirectCount: 1, url: 'https://site.test/y'}));
+  requests.take(event('beforeRequestSent', {request: 'b'}));
+  requests.take(event('responseCompleted', {request: 'b', response: {...ANSWER.response, fromCache: true}}));
+  requests.take(event('beforeRequestSent', {request: 'c', url: 'https://site.test/z'}));
+  requests.take(event('fetchError', {request: 'c', url: 'https://site.test/z', errorText: 'NS_ERROR_NET_RESET'}));
+  requests.take(event('beforeRequestSent', {request: 'd', url: 'data:image/png;base64,'}));
+  assert.deepEqual(
+    requests.list(1_000_000).map(({url, status, finished, failure}) => [url, status, finished, failure]),
+    [
+      ['https://site.test/x', 301, true, null],
+      ['https://site.test/y', -1, false, null],
+      ['https://site.test/z', -1, true, 'NS_ERROR_NET_RESET'],
+    ],
+  );
+});
+
+test('streams of events stay open, and nobody waits for them', () => {
+  const requests = new Requests();
+  const headers = [{name: 'Accept', value: {type: 'string', value: 'text/event-stream'}}];
+  requests.take(event('beforeRequestSent', {headers, destination: ''}));
+  assert.equal(requests.network.isIdle, true);
+  assert.equal(requests.list(1_000_000)[0].resource_type, 'EventSource');
+});
+
+test('a film is a trace of screenshots', () => {
+  const [shot] = traceOf([{at_ms: 12.5, jpeg_base64: 'abc'}]);
+  assert.deepEqual([shot.name, shot.ts - NAVIGATION_US, shot.args], ['Screenshot', 12_500, {snapshot: 'abc'}]);
+});
