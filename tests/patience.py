@@ -21,18 +21,9 @@ _LATE = ("late_link:", "overrun_link:")
 UNHURRIED = (
     sys.executable,
     "-c",
-    """
-from contextlib import nullcontext
-from mixedsched.cli import main
-from mixedsched.lab import _validity
-from mixedsched.lab.study import _measuring
-_validity._lateness = lambda *_: ""
-_measuring.browser_slot = lambda _: nullcontext()
-main()
-""",
+    "from mixedsched.cli import main; from mixedsched.lab import _validity; _validity._lateness = lambda *_: ''; main()",
 )
-"""The command line, for tests of all but times, which run beside others: loads count however late packets left the link, and
-studies do not wait for each other."""
+"""The command line, for tests of all but times, which run beside others: loads count however late packets left the link."""
 
 Found = TypeVar("Found")
 

@@ -17,9 +17,9 @@ import pytest
 
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.session import stored_results, study_store
-from tests.command import HOME
+from tests.command import HOME, MIXEDSCHED
 from tests.families import all_gone, family, has_browser
-from tests.patience import UNHURRIED, is_late, run_patiently, wait_until
+from tests.patience import is_late, run_patiently, wait_until
 from tests.small_site import write_small_site
 
 pytestmark = pytest.mark.usefixtures("chromium")
@@ -105,13 +105,13 @@ def killed(command: list[str], when: Callable[[], bool], folder: Path) -> Killed
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+def story(real_time: None, tmp_path_factory: pytest.TempPathFactory) -> Story:
     home = tmp_path_factory.mktemp("study")
     write_small_site(home / "small")
     (home / "study.toml").write_text(STUDY)
     folder = home / "out"
-    run = [*UNHURRIED, "study", "run", str(home / "study.toml"), "--out", str(folder)]
-    worker = [*UNHURRIED, "worker", "--store", f"sqlite:///{folder / DATABASE_NAME}", "--once"]
+    run = [*MIXEDSCHED, "study", "run", str(home / "study.toml"), "--out", str(folder)]
+    worker = [*MIXEDSCHED, "worker", "--store", f"sqlite:///{folder / DATABASE_NAME}", "--once"]
     ends = [
         killed(run, lambda: True, folder),
         killed(run, lambda: len(loads_in(folder)) >= 1, folder),
