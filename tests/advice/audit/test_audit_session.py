@@ -6,15 +6,16 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
 from mixedsched.advice.audit.result import Alternative, Audit, audit_facts
 from mixedsched.advice.audit.session import AuditJob, AuditSurroundings, _AuditSession, run_audit
-from mixedsched.core.metrics import PAGE_METRICS, QUICK_METRICS
+from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.errors import UsageError
-from mixedsched.lab.bench import Design, ServedArm
+from mixedsched.lab.bench import Design
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import JUDGE_MODEL
@@ -59,12 +60,10 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> AuditJob:
     )
 
 
-def design(
-    arms: tuple[ServedArm, ...], primary: tuple[str, ...], form_factor: str, seed: int, *, inspect: bool
-) -> Design:
+def design(*given: Any, **facts: Any) -> Design:
     """The look waits for TTI as audits do; other loads do not, which would take 5 s each."""
-    metrics = PAGE_METRICS if inspect else QUICK_METRICS
-    return Design(arms, primary, form_factor, seed, inspect=inspect, metrics=metrics)
+    made = Design(*given, **facts)
+    return made if made.inspect else replace(made, metrics=QUICK_METRICS)
 
 
 def carried_out(job: AuditJob) -> tuple[Audit, Watching]:
