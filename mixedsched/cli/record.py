@@ -17,7 +17,7 @@ from mixedsched.cli._output import Json
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_load, say_recording
 from mixedsched.errors import ExitCode, UsageError
-from mixedsched.sites.brought import page_address
+from mixedsched.sites.elsewhere import page_address
 from mixedsched.sites.live import Loads, RecordingPlan, observe_all, write_loads
 from mixedsched.sites.recorded.names import site_name_of_url
 from mixedsched.sites.recorded.writing import check_target

@@ -13,7 +13,7 @@ from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._sites import located, open_site
 from mixedsched.cli._stdout import end_with_reader
-from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
+from mixedsched.core.h3 import MAX_TRACE_BYTES
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
 from mixedsched.model.congestion import CongestionControl

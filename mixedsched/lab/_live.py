@@ -14,9 +14,7 @@ from typing import Any
 
 from mixedsched.lab._validity import ServerView
 from mixedsched.lab.model import Arm
-from mixedsched.sites.brought import edge_before
 from mixedsched.sites.site import Application, Site, site_name_of
-from mixedsched.world.edge.run import running_edge
 from mixedsched.world.edge.settings import PAUSE_MAX_S, EdgeInput, EdgeLogs, OriginAddress
 from mixedsched.world.server.running import MemorySettings, RunningServer
 from mixedsched.world.server.settings import ServerSettings
@@ -96,6 +94,9 @@ async def running_before(
 
     The site's own `priority` fields, which an edition of it has, become rules. Raises MixedschedError if it does not start.
     """
+    from mixedsched.sites.brought import edge_before  # here: few sites are live, and edges take a while to load
+    from mixedsched.world.edge.run import running_edge
+
     application = site.application
     assert application is not None, "the site is live"
     purpose = "lessons" if memory is not None and memory.every_visit else "loads"

@@ -15,12 +15,10 @@ from urllib.parse import SplitResult, quote, urldefrag, urljoin, urlsplit
 from mixedsched.errors import MissingPartError, SiteError, UsageError
 from mixedsched.model.page import PAGE_FORMAT, Page, Resource
 from mixedsched.model.request import Flag, Kind
-from mixedsched.sites.brought import bring_live, edge_before, page_address
-from mixedsched.sites.elsewhere import is_address
+from mixedsched.sites.elsewhere import is_address, page_address
 from mixedsched.sites.site import Application, Site, load_built, site_name_of
 from mixedsched.sites.site.paths import ascii_host
 from mixedsched.units import printable
-from mixedsched.world.edge.responder import tls_context
 from mixedsched.world.edge.rules import read_rules
 from mixedsched.world.edge.settings import OriginAddress
 
@@ -91,6 +89,8 @@ def open_watched(address: str, options: LiveOptions, say: Say = lambda _line: No
 
     fresh: look at it again. Raises as `open_application` and `bring_live`.
     """
+    from mixedsched.sites.brought import bring_live  # here: few pages are, and it takes a browser's client
+
     live = open_application(address, options, say)
     seen = load_built(bring_live(live, say, fresh=fresh))
     return replace(seen, name=live.name, hosts=live.hosts, source=live.source, application=live.application)
@@ -136,6 +136,9 @@ def _asked(parts: SplitResult, application: Application, path: str) -> _Answer:
     address, what = OriginAddress.parse(application.origin), f"nothing answers at {application.origin}"
     connection: http.client.HTTPConnection
     if address.is_tls:
+        from mixedsched.sites.brought import edge_before  # here, because few are asked over TLS
+        from mixedsched.world.edge.responder import tls_context
+
         context = tls_context(edge_before(application))
         connection = http.client.HTTPSConnection(address.host, address.port, timeout=ANSWER_S, context=context)
     else:

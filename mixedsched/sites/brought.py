@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
-from mixedsched.errors import InputError, MixedschedError, SiteError, UsageError
-from mixedsched.sites.elsewhere import is_address
+from mixedsched.errors import InputError, MixedschedError, SiteError
+from mixedsched.sites.elsewhere import is_address, page_address
 from mixedsched.sites.har import import_page, page_called, pages_of, read_har
 from mixedsched.sites.live import Loads, RecordingPlan, noticed, observe_all, write_loads
 from mixedsched.sites.making.plain import INDEX_NAME
@@ -35,24 +35,6 @@ _DIGITS = 8
 _NOTES_SAID = 5  # of a HAR; all are in the site's page.json
 
 Say = Callable[[str], None]
-
-
-def page_address(text: str) -> str:
-    """The address of a page, without a fragment. Raises UsageError for what is none, or names a user."""
-    what = f"'{printable(text)}' is not the address of a page"
-    try:
-        parts = urlsplit(text.strip())
-        port_is_fine = parts.port is None or parts.port > 0
-    except ValueError as error:
-        raise UsageError(what, why=str(error)) from error
-    if parts.scheme.lower() not in {"http", "https"} or not parts.hostname:
-        fix = "" if "://" in text else f"try https://{printable(text)}"
-        raise UsageError(what, why="it does not begin with https:// or http://", fix=fix)
-    if not port_is_fine or re.search(r"[\s\x00-\x1f\x7f\\]", text.strip()):
-        raise UsageError(what, why="it contains characters that no address can")
-    if parts.username is not None:
-        raise UsageError(what, why="it contains a user name", fix="take it out: pages behind a login are not recorded")
-    return text.strip()
 
 
 def bring(name: str, say: Say, *, fresh: bool = False) -> Path:

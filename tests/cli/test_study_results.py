@@ -78,6 +78,7 @@ def test_loads_come_out_alike_in_three_formats(done: tuple[Path, Result], tmp_pa
     assert told == [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_without_a_file_loads_go_down_the_pipe(done: tuple[Path, Result], tmp_path: Path, form: str) -> None:
     folder, _ = done

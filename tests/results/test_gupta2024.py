@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+pytestmark = pytest.mark.slow  # draw.py runs in a process of its own
+
 STUDY = Path(__file__).parents[2] / "results" / "gupta2024"
 
 

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow  # table.py runs in a process of its own
+
 RESULTS = Path(__file__).parents[2] / "results" / "servers"
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 from mixedsched.advice.changes.observed import ObservedPage
 from mixedsched.core.metrics.paint import PaintEstimate
@@ -95,7 +95,7 @@ def fitted(cases: Sequence[Case], start: BrowserModel) -> BrowserModel:
         ]
         return np.concatenate([*(_weighted(log_errors(case, model)) for case in cases), departures])
 
-    found = least_squares(
+    found = scipy.optimize.least_squares(
         residuals,
         start_at,
         bounds=([0.0] * len(names), [BOUNDS[name] / scale for name, scale in zip(names, scales, strict=True)]),

@@ -8,8 +8,8 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from mixedsched.advice.finder.result import Choice, FinderResult, PlaceName, PlaceResult, Regret, Standing
 from mixedsched.core import stats
@@ -109,7 +109,7 @@ def _margin(logs: NDArray[np.float64], is_random: bool) -> float:
     residuals = logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0, keepdims=True) + logs.mean()
     freedom = (schemes - 1) * (seeds - 1)
     variance = float((residuals**2).sum()) / freedom
-    quantile = float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    quantile = float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
     return max(EXACT_TIE, quantile * math.sqrt(2 * variance / seeds))
 
 

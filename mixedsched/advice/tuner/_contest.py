@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
+import scipy
 
 from mixedsched.advice.changes.page_change import make_edition
 from mixedsched.advice.tuner._proof import decided_value
@@ -82,7 +82,7 @@ def _p(behind: float, scatter: float, degrees: int, laps: int) -> float:
     if behind <= 0:
         return 1.0
     error = scatter * math.sqrt(2 / laps)
-    return float(stdtr(degrees, -behind / error)) if error > 0 else 0.0
+    return float(scipy.special.stdtr(degrees, -behind / error)) if error > 0 else 0.0
 
 
 def _scatter(laps: Sequence[Lap]) -> tuple[float, int]:

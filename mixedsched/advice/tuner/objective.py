@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Self
 
-from scipy.special import ndtr
+import scipy
 
 from mixedsched.advice.tuner.candidate import Candidate, departures
 from mixedsched.advice.tuner.result import Scored
@@ -76,7 +76,7 @@ def score(value_ms: float, p10_ms: float, median_ms: float) -> float:
     if value_ms <= 0:
         return 1.0
     spread = math.log(median_ms / p10_ms) / _LOG_OF_P10
-    return float(ndtr(-math.log(value_ms / median_ms) / spread))
+    return float(scipy.special.ndtr(-math.log(value_ms / median_ms) / spread))
 
 
 def log_ratio(value_ms: float, other_ms: float) -> float:

@@ -1,1 +1,3 @@
 """HTTP/3 without sockets: the scheduler seam in aioquic, priority signals, responses pulled by the scheduler, and sessions."""
+
+MAX_TRACE_BYTES = 64 * 1000 * 1000  # of a qlog: about 150,000 packets; here, as settings need no aioquic

@@ -18,6 +18,7 @@ from typing import Any
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
+from mixedsched.core.h3 import MAX_TRACE_BYTES
 from mixedsched.core.h3._control import Settings
 from mixedsched.core.h3._signals import PriorityUpdate, Trigger
 from mixedsched.core.h3.codes import FrameType, Setting, StreamType
@@ -26,7 +27,6 @@ from mixedsched.model.priority import Priority, PriorityParameters
 from mixedsched.model.request import Request
 
 QLOG_VERSION = "0.3"
-MAX_TRACE_BYTES = 64 * 1000 * 1000  # about 150,000 packets
 MAX_HELD_EVENTS = 10_000  # that one received packet can cause, say by reporting as many as lost
 _NOTE_BYTES = 300  # room for the event that says that the trace ends early
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy  # its parts are loaded when they are first used: `scipy.special` takes 0.1 s, which --help need not wait for
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from mixedsched.core.stats._shift import CONFIDENCE, NOTHING_KNOWN, Interval, skipped_averages
 from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, null_cumulative
@@ -98,7 +98,7 @@ def _wilcoxon_p(values: Matrix) -> list[float]:
     if values.shape[1] > EXACT_PAIRS_MAX:
         deviation = np.maximum(0.0, np.abs(positive - total / 2) - 1)
         spread = np.sqrt(np.square(moving.astype(float)).sum(axis=1) / 4)
-        p = 2 * ndtr(-np.divide(deviation, spread, out=np.zeros_like(deviation), where=spread > 0))
+        p = 2 * scipy.special.ndtr(-np.divide(deviation, spread, out=np.zeros_like(deviation), where=spread > 0))
         return [min(1.0, value) for value in p.tolist()]
     tails = np.minimum(positive, total - positive).tolist()
     return [

@@ -3,7 +3,7 @@
 import math
 from functools import lru_cache
 
-from scipy.special import ndtri
+import scipy
 
 from mixedsched.core.stats._paired import PairedShift
 from mixedsched.core.stats._shift import CONFIDENCE
@@ -60,7 +60,7 @@ def more_pairs_needed(paired: PairedShift, margin: float, comparisons: int = 1, 
     if shift > 0:
         totals.append((_reach(comparisons, alpha) * deviation / shift) ** 2 / _EFFICIENCY)
     if shift < margin:
-        reach = _quantile(CONFIDENCE) + float(ndtri(POWER))
+        reach = _quantile(CONFIDENCE) + float(scipy.special.ndtri(POWER))
         totals.append((reach * deviation / (margin - shift)) ** 2 / _EFFICIENCY)
     if not totals:
         return None
@@ -70,13 +70,13 @@ def more_pairs_needed(paired: PairedShift, margin: float, comparisons: int = 1, 
 @lru_cache
 def _reach(comparisons: int, alpha: float) -> float:
     """How many standard errors a shift must have to be found with the power wanted."""
-    return float(ndtri(1 - alpha / max(1, comparisons) / 2) + ndtri(POWER))
+    return float(scipy.special.ndtri(1 - alpha / max(1, comparisons) / 2) + scipy.special.ndtri(POWER))
 
 
 @lru_cache
 def _quantile(confidence: float) -> float:
     """Half-width, in standard errors, of a normal interval of this confidence."""
-    return float(ndtri((1 + confidence) / 2))
+    return float(scipy.special.ndtri((1 + confidence) / 2))
 
 
 def _rounded_up(pairs: float) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from mixedsched.core.stats._signed_rank import EXACT_PAIRS_MAX, null_cumulative
 from mixedsched.core.stats._walsh import count_averages, ranked_averages
@@ -64,8 +64,8 @@ def skipped_averages(pairs: int, tail_max: float) -> tuple[int, float]:
     """How many Walsh averages to leave out at either end, and the chance that the true shift is beyond one end."""
     if pairs > EXACT_PAIRS_MAX:
         mean, deviation = pairs * (pairs + 1) / 4, (pairs * (pairs + 1) * (2 * pairs + 1) / 24) ** 0.5
-        skipped = int(mean + deviation * ndtri(tail_max) - 0.5)
-        return skipped, float(ndtr((skipped + 0.5 - mean) / deviation))
+        skipped = int(mean + deviation * scipy.special.ndtri(tail_max) - 0.5)
+        return skipped, float(scipy.special.ndtr((skipped + 0.5 - mean) / deviation))
     cumulative = null_cumulative(range(2, 2 * pairs + 1, 2))[::2]  # without ties only whole ranks occur
     skipped = max(0, int(np.searchsorted(cumulative, tail_max, side="right")) - 1)
     return skipped, float(cumulative[skipped])

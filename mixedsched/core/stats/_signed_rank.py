@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 # Beyond this many pairs the normal approximation is right to many digits, and the exact table grows with the cube.
 EXACT_PAIRS_MAX = 200
@@ -42,7 +42,7 @@ def wilcoxon_p(differences: Sequence[float]) -> float:
     if len(values) > EXACT_PAIRS_MAX:
         deviation = abs(positive - moving.sum() / 2) - 1  # half a rank for continuity; ranks are doubled
         spread = math.sqrt(float(np.square(moving.astype(float)).sum()) / 4)
-        return min(1.0, 2 * float(ndtr(-max(0.0, deviation) / spread)))
+        return min(1.0, 2 * float(scipy.special.ndtr(-max(0.0, deviation) / spread)))
     # Symmetric around its middle, so the smaller tail is enough. The zeros shift statistic and distribution alike.
     smaller_tail = min(positive, int(moving.sum()) - positive)
     return min(1.0, 2 * float(null_cumulative(moving.tolist())[smaller_tail]))

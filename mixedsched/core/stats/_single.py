@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import bdtr, betaincinv, stdtrit
+import scipy
 
 from mixedsched.core.stats._shift import CONFIDENCE, Interval
 
@@ -18,8 +18,8 @@ def share_interval(hits: float, trials: float, confidence: float = CONFIDENCE) -
     if not 0 <= hits <= trials:
         raise ValueError(f"hits must be 0..{trials}, got {hits}")
     tail = (1 - confidence) / 2
-    low = float(betaincinv(hits, trials - hits + 1, tail)) if hits else 0.0
-    high = float(betaincinv(hits + 1, trials - hits, 1 - tail)) if hits < trials else 1.0
+    low = float(scipy.special.betaincinv(hits, trials - hits + 1, tail)) if hits else 0.0
+    high = float(scipy.special.betaincinv(hits + 1, trials - hits, 1 - tail)) if hits < trials else 1.0
     return Interval(low, high, confidence)
 
 
@@ -34,7 +34,7 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
         raise ValueError("at least one value is needed")
     tail = (1 - confidence) / 2
     # At either end, the chance that the median lies outside if one value is left out there, or two, or three ...
-    beyond = bdtr(np.arange((count + 1) // 2), count, 0.5)
+    beyond = scipy.special.bdtr(np.arange((count + 1) // 2), count, 0.5)
     skipped = max(0, int(np.searchsorted(beyond, tail, side="right")) - 1)
     return Interval(
         float(ranked[skipped]), float(ranked[count - 1 - skipped]), max(0.0, 1 - 2 * float(beyond[skipped]))
@@ -46,5 +46,9 @@ def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> In
     if len(values) < 2:
         raise ValueError("at least two values are needed")
     sample = np.asarray(values, dtype=float)
-    half = float(stdtrit(len(sample) - 1, (1 + confidence) / 2)) * float(sample.std(ddof=1)) / math.sqrt(len(sample))
+    half = (
+        float(scipy.special.stdtrit(len(sample) - 1, (1 + confidence) / 2))
+        * float(sample.std(ddof=1))
+        / math.sqrt(len(sample))
+    )
     return Interval(float(sample.mean()) - half, float(sample.mean()) + half, confidence)

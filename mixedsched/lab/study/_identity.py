@@ -4,8 +4,6 @@ import os
 import platform
 from pathlib import Path
 
-import psutil
-
 
 def worker_name() -> str:
     """Of this process: names no other one, on any machine at any time."""
@@ -23,10 +21,18 @@ def is_dead(name: str) -> bool:
 
 def _system() -> str:
     """Host, start of the system, and the space in which process numbers count: in containers there are several."""
-    return f"{platform.node()} {_text('/proc/sys/kernel/random/boot_id') or int(psutil.boot_time())} {_space()}"
+    return f"{platform.node()} {_text('/proc/sys/kernel/random/boot_id') or _started_at_s()} {_space()}"
+
+
+def _started_at_s() -> int:
+    import psutil  # in functions, because it takes a while to load, and few commands need it
+
+    return int(psutil.boot_time())
 
 
 def _process(number: int) -> str:
+    import psutil
+
     try:
         return f"{number}/{psutil.Process(number).create_time():.2f}"
     except psutil.Error:

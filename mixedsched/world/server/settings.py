@@ -5,8 +5,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Self
 
+from mixedsched.core.h3 import MAX_TRACE_BYTES
 from mixedsched.core.h3.datagram_size import BASE_BYTES, MAX_BYTES
-from mixedsched.core.h3.qlog import MAX_TRACE_BYTES
 from mixedsched.errors import UsageError
 from mixedsched.model.congestion import CongestionControl
 from mixedsched.units import parse_duration_s

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from sqlalchemy import Connection, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from mixedsched.errors import MixedschedError
@@ -291,9 +290,13 @@ class StudyStore:
 
     def _insert_missing(self, connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
         """Insert rows, but for those that are there, which may come of a call whose answer was lost."""
-        dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-        if rows:
-            connection.execute(dialect.insert(table).on_conflict_do_nothing(), list(rows))
+        if not rows:
+            return
+        if connection.dialect.name == "sqlite":
+            from sqlalchemy.dialects.sqlite import insert
+        else:  # here, because it takes 0.1 s to load, and few use it
+            from sqlalchemy.dialects.postgresql import insert  # type: ignore[assignment]
+        connection.execute(insert(table).on_conflict_do_nothing(), list(rows))
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:

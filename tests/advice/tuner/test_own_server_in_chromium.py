@@ -27,7 +27,7 @@ from tests.lab.scripted import Watching
 from tests.patience import patiently
 from tests.world.servers.sites import installed
 
-pytestmark = pytest.mark.usefixtures("chromium", "real_time")
+pytestmark = pytest.mark.usefixtures("chromium", "real_time", "without_tti")
 
 DOCUMENT = (
     '<!DOCTYPE html><html lang="en"><head><title>t</title><link rel="icon" href="data:,">'
@@ -51,7 +51,7 @@ def picture(side: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-BUDGET_S = 40.0
+BUDGET_S = 25.0
 """Of each start, and enough for one: every further one adds as much, where a busy machine has let no block be complete."""
 
 

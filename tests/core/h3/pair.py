@@ -13,10 +13,11 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, QuicEvent, StreamDataReceived, StreamReset
 
+from mixedsched.core.h3 import MAX_TRACE_BYTES
 from mixedsched.core.h3.certificate import Certificate, make_repeatable_certificate
 from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.h3.exchange import ServedRequest
-from mixedsched.core.h3.qlog import MAX_TRACE_BYTES, QlogTrace, traced
+from mixedsched.core.h3.qlog import QlogTrace, traced
 from mixedsched.core.h3.response import BytesBody, Headers, RequestHead, Response
 from mixedsched.core.h3.session import Session
 from mixedsched.core.schedulers import SCHEMES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -214,6 +215,13 @@ def test_connections_that_have_nothing_to_send_are_not_asked() -> None:
     assert set(family.flushes) == {0}
 
 
+@cache
+def placements_of(scheme: str) -> dict[int, Any]:
+    """Of the responses of MIXED by stream, all of them on one connection."""
+    family = played_at_once(scheme, [(0, *item[1:]) for item in MIXED])
+    return {member[1]: placement for member, placement in family.opened}
+
+
 @each_scheme
 @examples(15)
 @given(data=st.data())
@@ -221,9 +229,7 @@ def test_a_share_that_is_alone_decides_as_the_scheduler_itself(scheme: str, data
     """The same history through both: pick by pick the same."""
     configured = configure(scheme, SCHEMES, catalog.load_mapping)
     itself, share = configured.create_scheduler(), SharedScheduler(configured.create_scheduler()).join()
-    placements = {
-        member[1]: placement for member, placement in played_at_once(scheme, [(0, *item[1:]) for item in MIXED]).opened
-    }
+    placements = placements_of(scheme)
     waiting, known = list(placements), []
     for _ in range(40):
         action = data.draw(st.sampled_from(["open", "pause", "resume", "send", "send", "close"]))

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import psutil
-
 from mixedsched.errors import MixedschedError
 from mixedsched.world.emulator.kernel._network import entering_words, held_namespaces, inside, processes_held, run
 from mixedsched.world.emulator.kernel.privilege import NAMES_FOLDER, Privilege, may_name_namespaces
@@ -186,6 +184,8 @@ def _remove_namespace(name: str) -> None:
 
 def _empty(found_inside: Callable[[], list[ProcessMark]]) -> None:
     """End what runs inside, but not us or our ancestors; repeatedly, because processes may have children."""
+    import psutil  # here, because it takes a while to load, and mostly there is nothing to end
+
     deadline_s = time.monotonic() + _KILL_LIMIT_S
     ours = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
     while (found := [mark for mark in found_inside() if mark.pid not in ours]) and time.monotonic() < deadline_s:
