@@ -5,6 +5,7 @@ Nothing is kept of those that do not get a connection.
 
 import ipaddress
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -136,8 +137,18 @@ def _own_memory_bytes() -> int:
     try:
         resident, shared = _OWN_MEMORY.read_bytes().split()[1:3]  # in pages; see proc(5)
     except OSError:
-        return 0
+        return 0 if sys.platform == "linux" else _own_memory_elsewhere_bytes()
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _own_memory_elsewhere_bytes() -> int:
+    """The same on other systems than Linux."""
+    import psutil  # here, because it takes a while to load
+
+    try:
+        return int(psutil.Process().memory_info().rss)
+    except psutil.Error:
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
