@@ -288,7 +288,7 @@ def test_runs_with_gaps_in_their_data_still_give_a_report() -> None:
     plan, runs = experiment()
     bare = [replace(run, page_load={"metrics": {"lcp_ms": 1000.0}}, arrivals=(), placements=()) for run in runs]
     text = report(plan, bare, {})
-    assert "the network log contains no arrivals" in text
+    assert "the browser left no log of arrivals" in text
     assert "The command was not recorded." in text
 
 
