@@ -8,6 +8,7 @@ from mixedsched.lab.model import Run
 from mixedsched.lab.plan import attempt_seed
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.export import study_rows
+from mixedsched.world.browser.kinds import browser_of
 from mixedsched.world.store import StudyStore, file_address
 
 Row = dict[str, str | int | float | bool | None]
@@ -50,5 +51,5 @@ def _row(experiment: Experiment, run: Run) -> Row:
         "started_at": run.started_at,
         "cost_s": run.cost_s,
         "machine": facts.machine.get("processor"),
-        "browser": facts.versions.get("chromium"),
+        "browser": browser_of(facts.versions),
     }

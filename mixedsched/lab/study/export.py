@@ -13,6 +13,7 @@ from mixedsched.lab.comparison import finite_or_none
 from mixedsched.lab.study._collecting import OTHER_KEYS
 from mixedsched.lab.study._work import LABORATORY
 from mixedsched.lab.study.definition import Study
+from mixedsched.world.browser.kinds import browser_of
 from mixedsched.world.store import StoredLoad, StoredPlace, StoredStudy, StudyStore
 
 ExportedRow = dict[str, str | int | float | bool | None]
@@ -34,7 +35,7 @@ def study_rows(store: StudyStore, stored: StoredStudy) -> Iterator[ExportedRow]:
     """Every load of a study, failed and invalid ones too, by place and block; with COLUMNS, None where a value is missing."""
     study = Study.from_dict(stored.definition)
     places = {place.id: place for place in store.places(stored.id)}
-    browser = stored.facts.get(LABORATORY, {}).get("chromium") if study.rung == "browser" else None
+    browser = browser_of(stored.facts.get(LABORATORY, {})) if study.rung == "browser" else None
     for load in store.loads(stored.id):
         yield _row(study, places[load.place_id], load, browser)
 

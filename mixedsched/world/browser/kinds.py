@@ -27,6 +27,15 @@ class Browser(StrEnum):
         return [key for key in keys if key not in known]
 
 
+def browser_of(versions: Mapping[str, str]) -> str | None:
+    """Which browser measured, of the versions that were stored with its loads: Chromium's version, or "Firefox" and its own.
+
+    None if that is not known.
+    """
+    firefox = versions.get(Browser.FIREFOX)
+    return f"{Browser.FIREFOX.brand} {firefox}" if firefox else versions.get(Browser.CHROMIUM)
+
+
 _METRICS: Mapping[Browser, tuple[str, ...]] = {
     Browser.CHROMIUM: PAGE_METRICS,
     # It has neither long tasks, of which TBT and TTI are made, nor layout shifts.

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from mixedsched.errors import ExitCode, InputError, MissingPartError
-from mixedsched.world.browser.find import find_chromium, find_node, find_package
+from mixedsched.world.browser.find import find_chromium, find_firefox, find_node, find_package
+from mixedsched.world.browser.kinds import browser_of
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.profiles import (
     make_profile_dir,
@@ -173,3 +174,31 @@ def test_a_sandbox_that_cannot_be_built_is_a_missing_part_and_no_failed_load(tmp
     with pytest.raises(MissingPartError) as caught:
         asyncio.run(ask())
     assert "MIXEDSCHED_SANDBOX=if-possible" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("versions", "browser"),
+    [
+        ({"chromium": "156.0.8078.79", "node": "20.20.2"}, "156.0.8078.79"),
+        ({"firefox": "153.7.0", "node": "20.20.2"}, "Firefox 153.7.0"),
+        ({}, None),
+    ],
+)
+def test_tables_name_the_browser_of_a_load(versions: dict[str, str], browser: str | None) -> None:
+    assert browser_of(versions) == browser
+
+
+def test_firefox_is_looked_for_as_chromium_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("FIREFOX_PATH", raising=False)
+    with pytest.raises(MissingPartError, match="no such program in the PATH") as missing:
+        find_firefox()
+    assert "apt-get install firefox-esr" in missing.value.fix
+    program(tmp_path, "firefox", 'exec /snap/bin/firefox "$@"')
+    with pytest.raises(MissingPartError, match="cannot be used: it is a snap"):
+        find_firefox()
+    esr = program(tmp_path, "firefox-esr", "exit 0")
+    assert find_firefox() == esr
+    monkeypatch.setenv("FIREFOX_PATH", str(tmp_path / "none"))
+    with pytest.raises(MissingPartError, match="which is not a program"):
+        find_firefox()
