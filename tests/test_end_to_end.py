@@ -18,7 +18,7 @@ import pytest
 from tests.command import HOME, MIXEDSCHED
 from tests.core.h3.pair import runs
 from tests.families import all_gone, family, has_browser
-from tests.patience import UNHURRIED, is_late, run_patiently, wait_until
+from tests.patience import is_late, run_patiently, wait_until
 from tests.small_site import write_small_site
 from tests.world.emulator.privileged import needs_namespaces, ownerless_namespaces
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("chromium")
 
 SCHEMES = ("sequential", "stock")
 METRICS = ["fcp_ms", "lcp_ms", "tbt_ms", "si_ms", "cls", "tti_ms", "hol_bytes"]
-WITHOUT_TTI = ("--metrics", "cls,lcp,fcp,si,tbt")  # each load waits some 5 s less; the look of an audit's test has it
+WITHOUT_TTI = ("--metrics", "cls,lcp,fcp,si,tbt")  # each load waits some 5 s less; an audit's test has loads with it
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def small_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(*arguments: str) -> list[str]:
-    return [*UNHURRIED, *arguments]
+    return [*MIXEDSCHED, *arguments]
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
@@ -115,7 +115,7 @@ def in_the_middle(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+def story(real_time: None, tmp_path_factory: pytest.TempPathFactory) -> Story:
     folder = tmp_path_factory.mktemp("story") / "out"
     words = ("compare", "davies-meenan", "--schemes", ",".join(SCHEMES), "--link", "fiber", "--blocks", "1")
     words = (*words, *WITHOUT_TTI, "--out", str(folder))
@@ -211,7 +211,7 @@ def test_a_comparison_over_the_kernels_own_link_leaves_no_namespace(small_site: 
 
 def test_the_doctor_finds_everything_in_place() -> None:
     ended = subprocess.run(
-        [*MIXEDSCHED, "doctor", "--json"], cwd=HOME, capture_output=True, text=True, timeout=200, check=False
+        command("doctor", "--json"), cwd=HOME, capture_output=True, text=True, timeout=200, check=False
     )
     checks = {check["name"]: check for check in json.loads(ended.stdout)["checks"]}
     proved = {"certificate", "free UDP ports", "Node", "Chromium", "lighthouse-runner"}

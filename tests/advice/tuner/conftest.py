@@ -10,5 +10,5 @@ from mixedsched.lab.bench import Design
 
 @pytest.fixture
 def without_tti(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loads do not wait some 5 s each for a metric that nothing here needs; the look of an audit's test has it."""
+    """Loads do not wait some 5 s each for a metric that nothing here looks at."""
     monkeypatch.setattr("mixedsched.advice.tuner._contest.Design", partial(Design, metrics=QUICK_METRICS))
