@@ -43,7 +43,7 @@ function versionsFields({browser = 'chromium'}, need) {
 function runFields(raw, need) {
   const {
     url, metrics = {}, form_factor = 'mobile', hosts = {}, address = '127.0.0.1', spki_sha256 = [], profile_dir, netlog = null,
-    limit_s = 90, max_wait_s = 45, own_waits = false, cpu_slowdown = 1, throttling = 'provided', extra_features_off = [], frames = true,
+    limit_s = 90, max_wait_s = 45, cpu_slowdown = 1, throttling = 'provided', extra_features_off = [], frames = true,
     inspect = false, over_tcp = false,
   } = raw;
   need(isUrl(url, ['https:']), 'url must be an https URL');
@@ -52,7 +52,6 @@ function runFields(raw, need) {
   checkBrowserFields({form_factor, address, spki_sha256, profile_dir, limit_s}, need);
   need(netlog === null || isAbsolutePath(netlog), 'netlog must be an absolute path or null');
   need(isPositive(max_wait_s), 'max_wait_s must be a positive number of seconds');
-  need(typeof own_waits === 'boolean', 'own_waits must be true or false');
   need(isPositive(cpu_slowdown) && cpu_slowdown >= 1, 'cpu_slowdown must be a number from 1 on');
   need(THROTTLINGS.includes(throttling), `throttling must be one of ${THROTTLINGS.join(', ')}`);
   need(throttling === 'provided' || cpu_slowdown === 1, "cpu_slowdown goes with throttling 'provided'");
@@ -62,7 +61,7 @@ function runFields(raw, need) {
   need(typeof over_tcp === 'boolean', 'over_tcp must be true or false');
   return {
     url, metrics, form_factor, hosts, address, spki_sha256, profile_dir: resolve(profile_dir), netlog,
-    limit_s, max_wait_s, own_waits, cpu_slowdown, throttling, extra_features_off, frames, inspect, over_tcp,
+    limit_s, max_wait_s, cpu_slowdown, throttling, extra_features_off, frames, inspect, over_tcp,
   };
 }
 

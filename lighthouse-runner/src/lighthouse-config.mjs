@@ -22,7 +22,7 @@ import {initiatorOf} from './observe/requests.mjs';
 /** Lighthouse's performance category; its score is the weighted mean of these. */
 const SCORED = defaultConfig.categories.performance.auditRefs.filter(({weight}) => weight > 0).map(({id, weight}) => ({id, weight}));
 
-export const TTI = 'interactive';
+const TTI = 'interactive';
 const TBT = 'total-blocking-time';
 
 const PATHS = new Map(Runner.getAuditList().map(file => file.replace(/\.js$/, '')).map(path => [basename(path), path]));
@@ -94,19 +94,20 @@ class BlockingTimeOfLoad extends TotalBlockingTime {
   }
 }
 
-/** Whether a job asks for TTI, and so for the long waits that it needs. */
-export function asksForTti({metrics}) {
-  return Object.values(metrics).includes(TTI);
+/** Whether a job needs the 5 s of quiet of an observed TTI; Lighthouse's model of a slow device does without. */
+function needsQuiet({metrics, throttling}) {
+  return throttling !== 'simulate' && Object.values(metrics).includes(TTI);
 }
 
 /** Lighthouse's configuration for a job. */
 export function configOf(job) {
   const asked = [...Object.values(job.metrics), ...(job.inspect ? INSPECTION_AUDITS : [])];
   const ids = new Set([...SCORED.map(({id}) => id), ...asked, 'metrics', 'network-requests']);
-  const auditOf = id => (id === TBT && !asksForTti(job) ? BlockingTimeOfLoad : PATHS.get(id));
+  const loadEnd = new LoadEnd(job.max_wait_s * 1000, {forTti: needsQuiet(job)});
+  const auditOf = id => (id === TBT ? BlockingTimeOfLoad : PATHS.get(id));
   return {
     artifacts: [
-      ...(asksForTti(job) ? [] : [{id: 'LoadEnd', gatherer: {instance: new LoadEnd(job.max_wait_s * 1000)}}]),
+      {id: 'LoadEnd', gatherer: {instance: loadEnd}},
       {id: 'DevtoolsLog', gatherer: 'devtools-log'},
       {id: 'Trace', gatherer: 'trace'},
       {id: 'SourceMaps', gatherer: {instance: new NoSourceMaps()}},

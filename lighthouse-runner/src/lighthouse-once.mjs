@@ -6,25 +6,21 @@ import {navigationGather} from 'lighthouse/core/gather/navigation-runner.js';
 import {Runner} from 'lighthouse/core/runner.js';
 
 import {RunFailure} from './failure.mjs';
-import {asksForTti, configOf} from './lighthouse-config.mjs';
+import {configOf} from './lighthouse-config.mjs';
 import {shortenBenchmark} from './short-benchmark.mjs';
 
 shortenBenchmark();
 
-// Lighthouse raises its waits to these 5.25 s whenever it does not simulate; the last of them, for the CPU, comes on top of the
-// others. TTI needs 5 s of quiet inside the trace, and the network's wait provides them, unless a long task comes late.
-const OWN_WAITS = {...nonSimulatedSettingsOverrides};
-
-// Where TTI is not asked for, LoadEnd waits. Lighthouse still waits for FCP, which it would not with a pause of 0.
+// LoadEnd waits, not Lighthouse, which raises its waits to 5.25 s whenever it does not simulate, the one for the main thread after the
+// one for the network. It still waits for FCP, which it would not with a pause of 0.
 const SHORTEST_WAITS = {pauseAfterFcpMs: 1, pauseAfterLoadMs: 0, networkQuietThresholdMs: 0, cpuQuietThresholdMs: 0};
+Object.assign(nonSimulatedSettingsOverrides, SHORTEST_WAITS);
 
 /**
- * Load the job's page once. With own_waits it waits exactly as long as Lighthouse would by itself (some 5 s longer); without
- * TTI among the metrics, only until the others are final.
+ * Load the job's page once, until the metrics that it asks for are final.
  * Returns what was gathered, for `audit`; the browser is no longer needed. Throws RunFailure runtime_error:CODE.
  */
 export async function gather(port, job) {
-  Object.assign(nonSimulatedSettingsOverrides, waitsOf(job));
   return inOurWords(navigationGather(undefined, job.url, {flags: flagsOf(port, job), config: configOf(job)}));
 }
 
@@ -60,11 +56,6 @@ async function inOurWords(promise) {
   }
 }
 
-function waitsOf(job) {
-  if (job.own_waits) return OWN_WAITS;
-  return asksForTti(job) ? {...OWN_WAITS, cpuQuietThresholdMs: 0} : SHORTEST_WAITS;
-}
-
 /**
  * What slows the load down besides the network as it is: nothing, DevTools' brake on the page's own work, or, in the numbers
  * only, Lighthouse's model of a slow phone or desktop, with the settings that Lighthouse has for it.
@@ -92,7 +83,7 @@ function flagsOf(port, job) {
     ...throttlingOf(job),
     maxWaitForLoad: max_wait_ms,
     maxWaitForFcp: max_wait_ms,
-    ...(job.throttling === 'simulate' ? {} : waitsOf(job)),
+    ...(job.throttling === 'simulate' ? {} : SHORTEST_WAITS),
     disableFullPageScreenshot: true,
     // The profile is new: there is no storage to clear.
     disableStorageReset: true,

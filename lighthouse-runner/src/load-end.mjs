@@ -1,5 +1,5 @@
 /**
- * Ends a load whose TTI nobody asked for: as soon as FCP, LCP, TBT, Speed Index and CLS are final, and not 5 s of quiet later.
+ * Ends a load as soon as the metrics that were asked for are final. Without TTI that is not 5 s of quiet later, and with it not twice.
  *
  * FCP is final once it is there, and Lighthouse waits for it and for the load event. The others can change as long as the page
  * does; settling.mjs says when it has stood still for long enough.
@@ -22,17 +22,23 @@ const STREAMS = ['EventSource', 'WebSocket'];
 export class LoadEnd extends BaseGatherer {
   meta = {supportedModes: ['navigation']};
 
-  constructor(limit_ms) {
+  /** forTti: the metrics asked for include TTI. */
+  constructor(limit_ms, {forTti}) {
     super();
     this.limit_ms = limit_ms;
+    this.forTti = forTti;
   }
 
   startSensitiveInstrumentation({driver}) {
     const start_ms = performance.now();
     this.end_ms = start_ms + this.limit_ms;
-    this.settling = new Settling(start_ms);
+    this.settling = new Settling(start_ms, {forTti: this.forTti});
     for (const event of ['requeststarted', 'requestfinished']) {
-      driver.networkMonitor.on(event, () => this.settling.requestBeganOrEnded(performance.now()));
+      driver.networkMonitor.on(event, () => {
+        const now_ms = performance.now();
+        this.settling.requestBeganOrEnded(now_ms);
+        this.settling.network(networkOf(driver.networkMonitor), now_ms); // a burst may be shorter than a poll
+      });
     }
   }
 

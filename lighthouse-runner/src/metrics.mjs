@@ -1,7 +1,5 @@
 /** What a run keeps of Lighthouse's result: metrics, observed moments, requests. Times in ms from navigation start. */
 
-const NEED_QUIET = ['interactive', 'total-blocking-time'];
-
 const OBSERVED = {
   ttfb_ms: 'timeToFirstByte',
   fcp_ms: 'observedFirstContentfulPaint',
@@ -26,11 +24,6 @@ export function metricsOf(lhr, metrics) {
 export function missingMetrics(lhr, metrics) {
   const missing = Object.entries(metrics).filter(([, audit]) => numberOf(lhr, audit) === null);
   return Object.fromEntries(missing.map(([name, audit]) => [name, lhr.audits[audit]?.errorMessage ?? 'no value']));
-}
-
-/** Whether a metric is missing that Lighthouse cannot tell without a quiet period. */
-export function lacksQuiet(lhr, metrics) {
-  return Object.values(metrics).some(audit => NEED_QUIET.includes(audit) && numberOf(lhr, audit) === null);
 }
 
 /** Moments that help to explain the metrics; null where they did not happen. */

@@ -8,10 +8,7 @@ import {RunFailure} from './failure.mjs';
 import {framesOf} from './frames.mjs';
 import {inspectionOf} from './inspection.mjs';
 import {audit, gather} from './lighthouse-once.mjs';
-import {WARNING_TOO_SLOW} from './load-end.mjs';
-import {
-  lacksQuiet, lcpElementOf, metricsOf, missingMetrics, navigationStartUs, observedOf, requestsOf, scoreOf,
-} from './metrics.mjs';
+import {lcpElementOf, metricsOf, missingMetrics, navigationStartUs, observedOf, requestsOf, scoreOf} from './metrics.mjs';
 
 const ORPHAN_WAIT_MS = 2_000;
 const EXIT_WAIT_MS = 500;
@@ -22,8 +19,6 @@ export async function runJob(job) {
   const {expired, cancel} = deadline(job.limit_s);
   try {
     const load = await loadOnce(job, expired);
-    // Not repeated here: a second load would meet a used network. Whoever made the network makes a fresh one and asks again.
-    if (!job.own_waits && wouldGainByWaiting(job, load.lhr)) throw new RunFailure('needs_own_waits', missingInWords(job, load.lhr));
     return answerOf(job, load, performance.now() - started_ms);
   } finally {
     cancel();
@@ -67,12 +62,6 @@ async function causeOf(error, chrome) {
   return Promise.race([chrome.died().catch(death => death), sleep(EXIT_WAIT_MS, error)]);
 }
 
-/** Whether longer waits would help. A page that ran into max_wait_s would do so again. */
-function wouldGainByWaiting(job, lhr) {
-  const tooSlow = lhr.runWarnings.some(warning => warning.includes(WARNING_TOO_SLOW));
-  return !tooSlow && lacksQuiet(lhr, job.metrics);
-}
-
 function missingInWords(job, lhr) {
   const missing = Object.entries(missingMetrics(lhr, job.metrics)).map(([metric, reason]) => `${metric}: ${reason}`);
   return [missing.join('; '), ...lhr.runWarnings].join(' | ');
@@ -91,7 +80,6 @@ function answerOf(job, load, total_ms) {
     lcp_element: lcpElementOf(lhr),
     inspection: job.inspect ? inspectionOf(lhr) : null,
     warnings: lhr.runWarnings,
-    fallback_waits: job.own_waits,
     versions: {lighthouse: lhr.lighthouseVersion, chromium: version, node: process.versions.node},
     sandboxed: load.sandboxed,
     benchmark_index: lhr.environment.benchmarkIndex,

@@ -16,7 +16,7 @@ function refusal(job) {
 
 test('a job with nothing optional gets the defaults', () => {
   assert.deepEqual(parseJob(JSON.stringify(RUN)), {
-    ...RUN, metrics: {}, form_factor: 'mobile', hosts: {}, address: '127.0.0.1', spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45, own_waits: false,
+    ...RUN, metrics: {}, form_factor: 'mobile', hosts: {}, address: '127.0.0.1', spki_sha256: [], netlog: null, limit_s: 90, max_wait_s: 45,
     cpu_slowdown: 1, throttling: 'provided', extra_features_off: [], frames: true, inspect: false, over_tcp: false,
   });
 });
@@ -46,7 +46,6 @@ test('a broken field is refused with the id of its job and its name', () => {
     netlog: 'net.json',
     limit_s: -1,
     max_wait_s: null,
-    own_waits: 'yes',
     cpu_slowdown: 0.5,
     throttling: 'devtools',
     extra_features_off: ['A,B'],

@@ -9,8 +9,8 @@ const IDLE = {isIdle: true, isNearlyIdle: true};
 const STILL = {work_ago_ms: 60_000, look_ago_ms: 60_000, animated_ms: 0};
 
 /** A page that was loaded at LOADED_MS, with the end of its last request. */
-function loaded() {
-  const settling = new Settling(0);
+function loaded(options) {
+  const settling = new Settling(0, options);
   settling.requestBeganOrEnded(LOADED_MS);
   settling.loaded(LOADED_MS);
   settling.network(IDLE, LOADED_MS);
@@ -70,12 +70,34 @@ test('long tasks are waited for as long as they go on: they all count', () => {
   assert.equal(settling.final_ms, LOADED_MS + 9_000 + SETTLED_MS);
 });
 
+test('TTI needs 5 s in which no task is long and hardly a request is under way, and nothing beyond', () => {
+  const settling = loaded({forTti: true});
+  assert.equal(settling.final_ms, LOADED_MS + 5_250);
+  settling.page({work_ago_ms: 500, look_ago_ms: 0, animated_ms: 9_000}, LOADED_MS + 4_000);
+  assert.equal(settling.final_ms, LOADED_MS + 3_500 + 5_250, 'after the last long task, and not once more after the network');
+  settling.network({isIdle: false, isNearlyIdle: false}, LOADED_MS + 4_500);
+  settling.network({isIdle: false, isNearlyIdle: true}, LOADED_MS + 4_600);
+  assert.equal(settling.final_ms, LOADED_MS + 4_500 + 5_250);
+});
+
+test('a burst of requests shorter than a poll begins the quiet of TTI anew', () => {
+  const handlers = {};
+  const driver = {networkMonitor: {
+    on: (event, handler) => (handlers[event] = handler), getInflightRequests: () => [], is2Idle: () => false, isCriticalIdle: () => true,
+  }};
+  const loadEnd = new LoadEnd(0, {forTti: true});
+  loadEnd.startSensitiveInstrumentation({driver});
+  loadEnd.settling.busy_ms = -Infinity;
+  handlers.requeststarted();
+  assert.ok(loadEnd.settling.busy_ms > 0);
+});
+
 for (const [what, before, count] of [
   ['also beside a warning of a redirect', [{formattedDefault: 'The page may not be loading as expected because it was redirected'}], 2],
   ['and not twice', [{formattedDefault: 'The page loaded too slowly to finish within the time limit.'}], 1],
 ]) {
   test(`a load that was not final in time is said to be too slow, ${what}`, async () => {
-    const loadEnd = new LoadEnd(0);
+    const loadEnd = new LoadEnd(0, {forTti: false});
     loadEnd.untilFinal = async () => 'limit';
     const LighthouseRunWarnings = [...before];
     await loadEnd.stopSensitiveInstrumentation({driver: null, baseArtifacts: {LighthouseRunWarnings}});

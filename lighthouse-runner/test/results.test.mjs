@@ -3,9 +3,9 @@ import {test} from 'node:test';
 
 import {distinct, endMs, framesOf, FRAMES_MAX, thin} from '../src/frames.mjs';
 import {INSPECTION_AUDITS, inspectionOf} from '../src/inspection.mjs';
-import {asksForTti, configOf} from '../src/lighthouse-config.mjs';
+import {configOf} from '../src/lighthouse-config.mjs';
 import {progressOf} from '../src/lighthouse-once.mjs';
-import {lacksQuiet, lcpElementOf, metricsOf, missingMetrics, observedOf, requestsOf, scoreOf} from '../src/metrics.mjs';
+import {lcpElementOf, metricsOf, missingMetrics, observedOf, requestsOf, scoreOf} from '../src/metrics.mjs';
 
 const MOMENTS = {fcp_ms: 1, lcp_ms: 8, load_ms: 6};
 
@@ -87,16 +87,15 @@ test('the metrics of a job are any of Lighthouse\'s audits', () => {
   const lhr = {audits: {'server-response-time': {numericValue: 12}}};
   assert.deepEqual(metricsOf(lhr, {ttfb_ms: 'server-response-time'}), {ttfb_ms: 12});
   assert.ok(configOf({metrics: {ttfb_ms: 'server-response-time'}, max_wait_s: 45}).audits.includes('server-response-time'));
-  assert.equal(lacksQuiet(lhr, {ttfb_ms: 'server-response-time'}), false);
-  assert.equal(lacksQuiet(lhr, METRICS), true);
 });
 
-test('without TTI the trace waits for the end of the load; with it nothing but Lighthouse waits', () => {
-  const idsOf = metrics => configOf({metrics, max_wait_s: 45}).artifacts.map(({id}) => id);
+test('the trace waits for the end of the load, which comes after 5 s of quiet where an observed TTI is asked for', () => {
   const {tti_ms, ...others} = METRICS;
-  assert.ok(asksForTti({metrics: METRICS}) && !asksForTti({metrics: others}), tti_ms);
-  assert.deepEqual(idsOf(others).slice(0, 3), ['LoadEnd', 'DevtoolsLog', 'Trace']);
-  assert.ok(!idsOf(METRICS).includes('LoadEnd'));
+  for (const [metrics, throttling, forTti] of [[METRICS, 'provided', true], [METRICS, 'simulate', false], [others, 'provided', false]]) {
+    const {artifacts} = configOf({metrics, throttling, max_wait_s: 45});
+    assert.deepEqual(artifacts.slice(0, 3).map(({id}) => id), ['LoadEnd', 'DevtoolsLog', 'Trace']);
+    assert.equal(artifacts[0].gatherer.instance.forTti, forTti, tti_ms);
+  }
 });
 
 test('the score weighs what Lighthouse weighs, of 100, and is null where that is not complete', () => {

@@ -35,7 +35,6 @@ from mixedsched.world.server.running import MemorySettings
 from mixedsched.world.servers import RunningProgram
 from mixedsched.world.system.precedence import Precedence, browser_courtesy, kernel_release
 
-NEEDS_OWN_WAITS = "needs_own_waits"  # a long task came so late that Lighthouse must wait longer to find TTI
 LIMIT_SLACK_S = 40.0  # a page that still loads so long before the limit is scored as it is, and not trusted
 
 
@@ -156,9 +155,7 @@ class Lab:
         if application is not None and (absent := await why_absent(application)):
             return replace(run, status=RunStatus.FAILED, reason=f"application: {absent}")
         try:
-            loaded = await self._load(run, server, link_seed, own_waits=False)
-            if loaded.run.reason == NEEDS_OWN_WAITS:
-                loaded = await self._load(run, server, link_seed, own_waits=True)
+            loaded = await self._load(run, server, link_seed)
             run = replace(loaded.run, cost_s=round(time.monotonic() - started, 3))
             if not server.process.is_alive:
                 complaint = await server.process.complaint()
@@ -172,17 +169,16 @@ class Lab:
         finally:
             self._netlog.unlink(missing_ok=True)
 
-    async def _load(self, run: Run, server: ArmServer, link_seed: int, *, own_waits: bool) -> _Loaded:
+    async def _load(self, run: Run, server: ArmServer, link_seed: int) -> _Loaded:
         """One load over a fresh link; without a page load, the run says why there is none."""
         self._seen(run.arm, server)  # stragglers of the load before
         load, status, reason = None, RunStatus.OK, ""
         waits = Waits({"server": pid_that_waits(server), "worker": self._runner.worker_pid})
         async with self._backend.link(server.address, link_seed, self._packet_log(run)) as link:
             try:
-                load = await self._runner.run(self._job(server, link, own_waits))
+                load = await self._runner.run(self._job(server, link))
             except PageLoadFailed as error:
-                status = RunStatus.FAILED
-                reason = NEEDS_OWN_WAITS if error.needs_own_waits else f"{error.reason}: {error.detail}"
+                status, reason = RunStatus.FAILED, f"{error.reason}: {error.detail}"
         if load is None and not link.counters:
             reason = f"link: the emulated link has stopped before its time, and the load ended with {reason}"
         seen = self._seen(run.arm, server)
@@ -222,7 +218,7 @@ class Lab:
         async def visit(server: ArmServer, number: int) -> None:
             async with self._backend.link(server.address, number, None) as link:
                 with contextlib.suppress(PageLoadFailed):
-                    await self._runner.run(self._job(server, link, own_waits=False))
+                    await self._runner.run(self._job(server, link))
 
         try:
             await teach(memory, lambda: self._server(arm, MemorySettings(memory, every_visit=True)), visit, self._say)
@@ -244,7 +240,7 @@ class Lab:
             memory=memory,
         )
 
-    def _job(self, server: ArmServer, link: LinkInUse, own_waits: bool) -> PageLoadJob:
+    def _job(self, server: ArmServer, link: LinkInUse) -> PageLoadJob:
         address, port = link.address
         return PageLoadJob(
             url=self._setup.site.url,
@@ -257,7 +253,6 @@ class Lab:
             netlog=self._netlog,
             limit_s=self._setup.limit_s,
             max_wait_s=self._setup.limit_s - LIMIT_SLACK_S,
-            own_waits=own_waits,
             cpu_slowdown=self._setup.conditions.cpu_slowdown,
             throttling=self._setup.conditions.throttling,
             inspect=self._setup.inspect,

@@ -155,7 +155,6 @@ class MadeUp:
             "frames": [{"at_ms": at, "jpeg_base64": base64.b64encode(jpeg).decode()} for at, jpeg in pictures],
             "lcp_element": '<img class="hero" src="/img/hero.jpg">',
             "warnings": [],
-            "fallback_waits": False,
             "observed": {"load_ms": max(ends.values())},
             "benchmark_index": 1450.0,
             "versions": {"chromium": "156.0", "lighthouse": "12.8.2"},

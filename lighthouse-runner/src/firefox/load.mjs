@@ -137,7 +137,6 @@ async function answerOf(job, {page, shots, ended, benchmark_index, requests, ver
     lcp_element: page.lcp_element,
     inspection: null,
     warnings,
-    fallback_waits: false,
     versions: {firefox: version, node: process.versions.node},
     sandboxed: null,
     benchmark_index,

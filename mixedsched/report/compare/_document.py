@@ -171,7 +171,6 @@ def health_rows(comparison: Comparison, runs: Sequence[Run]) -> list[tuple[str, 
 def _cells(runs: Sequence[Run]) -> dict[str, int | str]:
     good = [run for run in runs if run.status is RunStatus.OK]
     indices = [run.page_load.get("benchmark_index") for run in good]
-    waited = sum(bool(run.page_load.get("fallback_waits")) for run in good)
     warned = sum(bool(run.page_load.get("warnings")) for run in good)
     costs = [run.cost_s for run in good]
     (held,) = held_up_of(good, [good[0].arm if good else ""])
@@ -185,7 +184,6 @@ def _cells(runs: Sequence[Run]) -> dict[str, int | str]:
         "queue overflows": _middle_and_range(_down_counts(good, "overflowed")),
         "CPU benchmark": _middle_and_range([value for value in indices if isinstance(value, int | float)]),
         "time a run": format_duration(statistics.median(costs)) if costs else "–",
-        "longer waits": f"{waited} of {len(good)} runs",  # Lighthouse's own
         "with warnings": f"{warned} of {len(good)} runs",
         "packets held up": f"{_ms(held.relay_ms)}, at most {_ms(held.relay_most_ms)}",
         "server, worker waited": f"{_ms(held.server_ms)}, {_ms(held.worker_ms)}",

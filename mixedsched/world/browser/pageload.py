@@ -46,7 +46,7 @@ class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to
     """A page load gave no result.
 
     reason: for machines; one of timeout, chrome_start, chrome_died, firefox_start, firefox_died, runtime_error:CODE
-    (Lighthouse's), navigation:CODE, needs_own_waits, metric_missing:NAME, bad_job, internal, and, from our side, worker_died,
+    (Lighthouse's), navigation:CODE, metric_missing:NAME, bad_job, internal, and, from our side, worker_died,
     worker_silent, bad_answer. detail: for people.
     """
 
@@ -56,14 +56,9 @@ class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to
         self.detail = detail
 
     @property
-    def needs_own_waits(self) -> bool:
-        """The page had no quiet period while we waited: with a fresh network and `own_waits` the same job may well succeed."""
-        return self.reason == "needs_own_waits"
-
-    @property
     def spares_worker(self) -> bool:
         """Whether it was the page that failed, and the worker is as good as before."""
-        return self.needs_own_waits or self.reason.startswith("navigation:")
+        return self.reason.startswith("navigation:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +81,6 @@ class PageLoadJob:
     """For the whole job."""
     max_wait_s: float = 45.0
     """A page that is still loading then is scored as it is."""
-    own_waits: bool = False
-    """Wait as long as Lighthouse would by itself, some 5 s more, for pages that failed with needs_own_waits."""
     cpu_slowdown: float = 1.0
     """How many times as long the page's own work takes, by DevTools."""
     throttling: Throttling = "provided"
@@ -195,8 +188,6 @@ class BrowserLoad:
     frames: tuple[Frame, ...]
     lcp_element: str | None
     warnings: tuple[str, ...]
-    fallback_waits: bool
-    """Loaded with Lighthouse's own, longer waits (PageLoadJob.own_waits)."""
     versions: Versions
     benchmark_index: float
     """Lighthouse's CPU index just before the load."""

@@ -187,10 +187,7 @@ class LighthouseRunner(WorkerOnDemand):
         return Versions(**answer["versions"])
 
     async def run(self, job: PageLoadJob) -> BrowserLoad:
-        """Load a page once in a fresh browser. Raises PageLoadFailed; the runner is then ready for the next job.
-
-        A failure that `needs_own_waits` is worth the same job with `own_waits`, over a network as fresh as the browser.
-        """
+        """Load a page once in a fresh browser. Raises PageLoadFailed; the runner is then ready for the next job."""
         async with self._lock:
             if job.netlog is not None:
                 job.netlog.parent.mkdir(parents=True, exist_ok=True)

@@ -186,7 +186,6 @@ def test_a_bad_job_is_refused_with_its_field_and_the_worker_goes_on() -> None:
             {"limit_s": "long"},
             {"profile_dir": "mixedsched-browser-relative"},
             {"profile_dir": "/tmp/mixedsched-browser-x/.."},
-            {"own_waits": "yes"},
         ):
             with pytest.raises(PageLoadFailed) as caught:
                 await worker.ask({**good, **change}, NEVER_HANGS_S)
@@ -206,6 +205,5 @@ def test_a_bad_job_is_refused_with_its_field_and_the_worker_goes_on() -> None:
         "limit_s",
         "profile_dir",
         "profile_dir",
-        "own_waits",
     ]
     assert alive

@@ -149,8 +149,6 @@ def test_a_failure_says_its_reason_and_detail() -> None:
     failure = PageLoadFailed("runtime_error:NO_FCP", "the page painted nothing")
     assert str(failure) == "the page load failed (runtime_error:NO_FCP): the page painted nothing"
     assert failure.exit_code is ExitCode.FAILED
-    assert not failure.needs_own_waits
-    assert PageLoadFailed("needs_own_waits", "tti_ms: NO_TTI_CPU_IDLE_PERIOD").needs_own_waits
 
 
 @pytest.mark.parametrize("data", [{}, {"schema": 99}, {"schema": 1, "metrics": {"fcp_ms": 1}}, {"metrics": None}])
