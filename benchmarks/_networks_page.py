@@ -118,7 +118,7 @@ def _timing_row(network: Network) -> str:
 def _deviation(found: Deviations | None, digits: int) -> str:
     if found is None:
         return "–"
-    return f"{found.middle:+.{digits}f} ({min(found.values):+.{digits}f} to {max(found.values):+.{digits}f})"
+    return f"{found.middle:+z.{digits}f} ({min(found.values):+z.{digits}f} to {max(found.values):+z.{digits}f})"
 
 
 def _verdicts(network: Network) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -15,6 +17,7 @@ from mixedsched.lab.study.results import StudyResult
 
 HERE = Path(__file__).parent
 TEXT = HERE / "README.md.in"
+TUNED = HERE.parent / "tuned"
 METRICS = {"lcp_ms": "LCP", "fcp_ms": "FCP", "si_ms": "SI"}
 MODELS = {
     "eps": "eps", "@caddy": "server-quic-go", "@quic-go": "server-quic-go", "@gtlsserver": "server-nghttp3",
@@ -41,6 +44,28 @@ def place_rows(result: StudyResult) -> Iterator[str]:
             if any(effect is not None for effect in effects):
                 cells = " | ".join(map(change, effects))
                 yield f"| {place.site} | {place.link} | `{arm.label}` | {len(place.blocks)} | {cells} |"
+        if len(place.blocks):
+            yield from tuned_row(place.site, place.link)
+
+
+def tuned_row(site: str, link: str) -> Iterator[str]:
+    """The order that `tune` has confirmed in Chromium for a place, if it has, against the best scheme that was there before."""
+    file = TUNED / f"{site.replace('/', '-')}-{link}" / "tune.json"
+    facts = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if facts.get("outcome") != "confirmed":
+        return
+    by_metric = {item["metric"]: item for item in facts["effects"] if item["link"] == link and item["arm"] == "tuned"}
+    cells = [tuned_change(by_metric.get(key)) for key in METRICS]
+    (baseline,) = {item["baseline"] for item in by_metric.values()}
+    (blocks,) = {item["blocks"] for item in by_metric.values()}
+    yield f"| {site} | {link} | tuned order, against `{baseline}` | {blocks} | {' | '.join(cells)} |"
+
+
+def tuned_change(effect: dict[str, Any] | None) -> str:
+    """As `change`, of an effect as `tune --json` has it."""
+    if effect is None:
+        return ""
+    return "{change_pct:+.1f} % ({ci_low_pct:+.1f} to {ci_high_pct:+.1f}) {verdict}".format(**effect)
 
 
 def medians(study: LeanStudy) -> dict[tuple[str, str], dict[str, float]]:

@@ -12,7 +12,7 @@ from mixedsched.advice.changes.page_change import make_edition
 from mixedsched.advice.tuner._proof import decided_value
 from mixedsched.advice.tuner._search import SearchResult
 from mixedsched.advice.tuner.candidate import Candidate
-from mixedsched.advice.tuner.job import FINALISTS, TuneJob
+from mixedsched.advice.tuner.job import FINALISTS, MEASURED, TuneJob
 from mixedsched.advice.tuner.objective import SEQUENTIAL
 from mixedsched.advice.tuner.result import Contender, Dropped, Role, Scored
 from mixedsched.core.schedulers import SCHEMES
@@ -180,7 +180,7 @@ def _by_value(baselines: Mapping[str, Scored]) -> list[str]:
 def bench_of(job: TuneJob, world: Surroundings, store: Store, phase: str, contenders: Sequence[Contender]) -> Bench:
     """A bench for contenders. phase: names it, and seeds its links and orders."""
     arms = tuple(_served_arm(job, item) for item in contenders)
-    design = Design(arms, tuple(job.objective.weights), job.form_factor, job.seed_of(phase))
+    design = Design(arms, tuple(job.objective.weights), job.form_factor, job.seed_of(phase), metrics=MEASURED)
     facts = ExperimentFacts(versions=job.versions, work={**job.work, "phase": phase})
     return Bench(design, store, job.folder, facts, world.observe)
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.advice.tuner.trials import Watch
+from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.core.stats import smallest_deciding_pairs
 from mixedsched.errors import SiteError, UsageError
@@ -119,6 +120,7 @@ PIPE, STACK, BROWSER = "pipe", "stack", "browser"
 RUNGS = (PIPE, STACK, BROWSER)
 TABLES, VGPRIO = "tables", "vgprio"
 SPACES = (TABLES, VGPRIO)
+MEASURED = QUICK_METRICS  # 5 s of quiet a load for TTI, which no objective can have, would halve the blocks of a proof
 PLAYED_LEAST = 16  # candidates on rung stack, below which a search is of no use
 SIMULATED_LEAST_S = 10.0  # what starting, processes and the report take by themselves where no browser is asked
 
@@ -234,7 +236,7 @@ def refuse_small_budget(job: TuneJob) -> None:
     )
     work = "a useful search"
     if is_measured:
-        least_s = least_budget_s(load_s, known_overhead_s(job.folder), least_s)
+        least_s = least_budget_s(load_s, known_overhead_s(job.folder, MEASURED), least_s)
         work = "to look at the page, search, and measure a single block"
     subject = f"{job.subject.name} on {', '.join(load_s)}"
     refuse_short_budget(job.budget_s, max(SIMULATED_LEAST_S, least_s), subject, work, is_measured=is_measured)

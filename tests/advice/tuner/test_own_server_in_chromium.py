@@ -27,7 +27,7 @@ from tests.lab.scripted import Watching
 from tests.patience import patiently
 from tests.world.servers.sites import installed
 
-pytestmark = pytest.mark.usefixtures("chromium", "real_time", "without_tti")
+pytestmark = pytest.mark.usefixtures("chromium", "real_time")
 
 DOCUMENT = (
     '<!DOCTYPE html><html lang="en"><head><title>t</title><link rel="icon" href="data:,">'

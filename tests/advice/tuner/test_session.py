@@ -86,7 +86,7 @@ HTML = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</t
 """
 
 
-@pytest.mark.usefixtures("chromium", "real_time", "without_tti")
+@pytest.mark.usefixtures("chromium", "real_time")
 def test_a_small_site_is_looked_at_searched_and_proved_in_chromium(tmp_path: Path) -> None:
     site_folder = tmp_path / "small"
     site_folder.mkdir()
