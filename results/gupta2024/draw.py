@@ -110,12 +110,17 @@ def _figure(loads: Mapping[str, Loads], figure: str, rival: str, link: str) -> s
 
 def _claims(loads: Mapping[str, Loads], links: list[str]) -> str:
     progress = "; ".join(
-        f"{name}: {done} of {wanted}" for name, item in loads.items() for done, wanted in [item.progress] if wanted
+        f"{name}: {done} of {wanted}"
+        for name, item in loads.items()
+        for done, wanted in [item.progress(links)]
+        if wanted
     )
-    is_partial = not loads[CHROMIUM].studies or any(item.progress[0] < item.progress[1] for item in loads.values())
     parts = [_INTRODUCTION.format(progress or "none")]
     for link in links:
         note = " (the paper's network)" if link == "cdn" else ""
+        is_partial = not loads[CHROMIUM].studies or any(
+            done < wanted for item in loads.values() for done, wanted in [item.progress([link])]
+        )
         told = [replace(claim, is_partial=is_partial) for claim in claims_of(loads, link)]
         parts.append(f"## Over {link}{note}\n\n{claims_table(told)}")
     return "\n".join(parts)

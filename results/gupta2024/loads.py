@@ -110,10 +110,9 @@ class Loads:
                 found.setdefault((place.site, place.link), []).append((result, place))
         return found
 
-    @property
-    def progress(self) -> tuple[int, int]:
-        """Complete blocks, and how many were wanted."""
-        places = [place for result in self.studies.values() for place in result.places]
+    def progress(self, links: Sequence[str]) -> tuple[int, int]:
+        """Complete blocks over these networks, and how many were wanted."""
+        places = [place for result in self.studies.values() for place in result.places if place.link in links]
         return sum(len(place.blocks) for place in places), sum(place.planned for place in places)
 
 
