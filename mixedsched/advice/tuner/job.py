@@ -120,7 +120,7 @@ PIPE, STACK, BROWSER = "pipe", "stack", "browser"
 RUNGS = (PIPE, STACK, BROWSER)
 TABLES, VGPRIO = "tables", "vgprio"
 SPACES = (TABLES, VGPRIO)
-MEASURED = QUICK_METRICS  # 5 s of quiet a load for TTI, which no objective can have, would halve the blocks of a proof
+MEASURED = QUICK_METRICS  # the quiet that TTI waits for, which no objective can have, would halve the blocks of a proof
 PLAYED_LEAST = 16  # candidates on rung stack, below which a search is of no use
 SIMULATED_LEAST_S = 10.0  # what starting, processes and the report take by themselves where no browser is asked
 
