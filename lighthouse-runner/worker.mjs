@@ -7,8 +7,8 @@
 import {createRequire} from 'node:module';
 
 import {killAllNow, stopAll} from './src/browser-process.mjs';
-import {chromeVersion} from './src/find-chrome.mjs';
-import {firefoxVersion} from './src/firefox/firefox.mjs';
+import {findChrome, versionOf} from './src/find-chrome.mjs';
+import {findFirefox} from './src/firefox/firefox.mjs';
 import {runInFirefox} from './src/firefox/load.mjs';
 import {observeJob} from './src/observe/observe.mjs';
 import {serveLines} from './src/protocol.mjs';
@@ -19,16 +19,12 @@ console.log = console.info = console.debug = console.error;
 
 function versions({browser}) {
   const {node} = process.versions;
-  if (browser === 'firefox') return {versions: {firefox: firefoxVersion(), node}};
+  if (browser === 'firefox') return {versions: {firefox: versionOf(findFirefox(), 'firefox_start'), node}};
   const {version} = createRequire(import.meta.url)('lighthouse/package.json');
-  return {versions: {lighthouse: version, chromium: chromeVersion().match(/\d+(\.\d+)+/)?.[0] ?? '', node}};
+  return {versions: {lighthouse: version, chromium: versionOf(findChrome(), 'chrome_start'), node}};
 }
 
 const HANDLERS = {ping: () => ({}), versions, run: runJob, firefox: runInFirefox, observe: observeJob};
-
-async function handle(job, stopped) {
-  return HANDLERS[job.op](job, stopped);
-}
 
 let leaving = false;
 
@@ -52,7 +48,6 @@ process.on('unhandledRejection', error => console.error('unhandled rejection:', 
 serveLines({
   input: process.stdin,
   output: process.stdout,
-  handle,
+  handle: (job, stopped) => HANDLERS[job.op](job, stopped),
   onEnd: () => leave(0),
-  retire: () => leave(0),
 });

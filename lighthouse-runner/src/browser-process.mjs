@@ -19,6 +19,7 @@ import {removeProfile, removeProfileNow} from './profile.mjs';
 const GENTLE_STOP_MS = 3_000;
 const STDERR_TAIL_CHARS = 4_000;
 const LAST_WORDS_MS = 200;
+const DEATH_WAIT_MS = 2_000;
 
 const running = new Set();
 
@@ -36,15 +37,14 @@ export class BrowserProcess {
 
   /** environment: variables beside our own. */
   spawn(program, args, environment) {
+    if (!running.has(this)) throw new Error(`${this.name} was stopped before it started`);
     const setpriv = process.platform === 'linux' ? findProgram('setpriv') : null;
     const wordsBefore = process.argv.slice(2);
     const command = [...wordsBefore, ...(setpriv ? [setpriv, '--pdeathsig', 'KILL'] : []), program, ...args];
     this.process = spawn(command[0], command.slice(1), {
       detached: wordsBefore.length === 0, stdio: ['ignore', 'ignore', 'pipe'], env: {...process.env, ...environment},
     });
-    this.process.stderr.setEncoding('utf8').on('data', text => {
-      this.stderrTail = (this.stderrTail + text).slice(-STDERR_TAIL_CHARS);
-    });
+    this.process.stderr.setEncoding('utf8').on('data', text => this.heard(this.stderrTail + text));
     this.silent = once(this.process.stderr, 'close');
     this.exited = new Promise(resolve => {
       this.process.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
@@ -52,11 +52,22 @@ export class BrowserProcess {
     });
   }
 
+  /** It has written to standard error. text: the latest, with the end of what came before. */
+  heard(text) {
+    this.stderrTail = text.slice(-STDERR_TAIL_CHARS);
+  }
+
   /** A promise that rejects with this reason once the browser is gone. */
   async died(reason = 'chrome_died') {
     const how = await this.exited;
     await Promise.race([this.silent, sleep(LAST_WORDS_MS)]); // what it said may be under way still, and a helper may hold the line
     throw new RunFailure(reason, `${this.name} ended (${how}): ${this.stderrTail.trim() || 'it said nothing'}`);
+  }
+
+  /** Why a load failed. A browser that dies breaks connections first, so that it may be its death that is behind the error. */
+  async causeOf(error) {
+    if (error instanceof RunFailure) return error;
+    return Promise.race([this.died().catch(death => death), sleep(DEATH_WAIT_MS, error)]);
   }
 
   /** End it and remove its profile. gently: give it time to close by itself first. Never throws. */

@@ -6,9 +6,12 @@ import {basename, isAbsolute, resolve} from 'node:path';
 export const FORM_FACTORS = ['mobile', 'desktop'];
 
 // Host patterns as --host-resolver-rules knows them; a comma or a space would start another rule.
-export const HOST = /^(\*\.)?[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/i;
-const HOST_AND_PORT = /^(.*?)(?::([0-9]{1,5}))?$/;
+const HOST = /^(\*\.)?[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/i;
+const HOST_AND_PORT = /^(.*?)(?::([0-9]{1,5}))?$/s;
 const SHA256_BASE64 = /^[A-Za-z0-9+/]{43}=$/;
+
+// Node's timers reach about twice as far, and end at once if they are set for longer.
+const SECONDS_MAX = 1_000_000;
 
 // The worker empties and removes this directory: nothing that was not made for it may be named.
 const PROFILE_PREFIX = 'mixedsched-browser-';
@@ -19,14 +22,27 @@ export function checkBrowserFields({form_factor, address, spki_sha256, profile_d
   need(typeof address === 'string' && isIPv4(address), 'address must be an IPv4 address');
   need(isListOf(spki_sha256, SHA256_BASE64), 'spki_sha256 must be a list of base64 SHA-256 hashes');
   need(isProfile(profile_dir), `profile_dir must be an absolute path whose last part starts with ${PROFILE_PREFIX}`);
-  need(isPositive(limit_s), 'limit_s must be a positive number of seconds');
+  checkSeconds({limit_s}, need);
+}
+
+/** Durations, by the names of their fields. */
+export function checkSeconds(durations_s, need) {
+  for (const [field, duration_s] of Object.entries(durations_s)) {
+    const isGood = typeof duration_s === 'number' && duration_s > 0 && duration_s <= SECONDS_MAX;
+    need(isGood, `${field} must be a positive number of seconds, at most ${SECONDS_MAX}`);
+  }
+}
+
+/** What is on or off, by the names of the fields. */
+export function checkBooleans(booleans, need) {
+  for (const [field, value] of Object.entries(booleans)) need(typeof value === 'boolean', `${field} must be true or false`);
 }
 
 /** Host names, each with its UDP port. */
 export function checkHosts(hosts, need) {
   need(isPlainObject(hosts), 'hosts must map host names to UDP ports');
   for (const [host, port] of Object.entries(hosts)) {
-    need(HOST.test(host), `hosts: '${host}' is no host name`);
+    need(HOST.test(host), `hosts: '${host}' is not a host name`);
     need(isPort(port), `hosts: the port of '${host}' must be 1..65535`);
   }
 }
@@ -36,9 +52,9 @@ export function checkResolve(stand_ins, need) {
   need(isPlainObject(stand_ins), 'resolve must map hosts to address:port');
   for (const [name, target] of Object.entries(stand_ins)) {
     const [host, port] = partsOf(name);
-    need(HOST.test(host) && (port === undefined || isPort(Number(port))), `resolve: '${name}' is no host or host:port`);
+    need(HOST.test(host) && (port === undefined || isPort(Number(port))), `resolve: '${name}' is neither a host nor host:port`);
     const [address, targetPort] = partsOf(String(target));
-    need(typeof target === 'string' && isIPv4(address) && isPort(Number(targetPort)), `resolve: '${target}' for '${name}' is no IPv4 address:port`);
+    need(typeof target === 'string' && isIPv4(address) && isPort(Number(targetPort)), `resolve: '${target}' for '${name}' is not an IPv4 address with a port`);
   }
 }
 
@@ -56,10 +72,6 @@ export function isPlainObject(value) {
 
 export function isListOf(value, pattern) {
   return Array.isArray(value) && value.every(item => typeof item === 'string' && pattern.test(item));
-}
-
-export function isPositive(value) {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
 function isProfile(path) {

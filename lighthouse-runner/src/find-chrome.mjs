@@ -8,6 +8,8 @@ import {Launcher} from 'chrome-launcher';
 
 import {RunFailure} from './failure.mjs';
 
+const VERSION_LIMIT_MS = 20_000;
+
 let found = null;
 
 /** Path of the browser; looked for once. Throws RunFailure chrome_start. */
@@ -16,12 +18,14 @@ export function findChrome() {
   return found;
 }
 
-/** Such as "Chromium 156.0.7000.0"; asks the program itself. */
-export function chromeVersion() {
+/** A browser's version, such as "156.0.7000.0", by asking the program itself; "" if its answer has none. Throws RunFailure `reason`. */
+export function versionOf(program, reason, limit_ms = VERSION_LIMIT_MS) {
   try {
-    return execFileSync(findChrome(), ['--version'], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}).trim();
+    const stdio = ['ignore', 'pipe', 'ignore'];
+    const said = execFileSync(program, ['--version'], {encoding: 'utf8', stdio, timeout: limit_ms, killSignal: 'SIGKILL'});
+    return said.match(/\d+(\.\d+)+/)?.[0] ?? '';
   } catch (error) {
-    throw new RunFailure('chrome_start', `the browser does not tell its version: ${error.message}`);
+    throw new RunFailure(reason, `the browser does not tell its version: ${error.message}`);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import {resolve} from 'node:path';
 
-import {checkBrowserFields, checkHosts, isAbsolutePath, isListOf, isPlainObject, isPositive, isUrl} from './checks.mjs';
+import {checkBooleans, checkBrowserFields, checkHosts, checkSeconds, isAbsolutePath, isListOf, isPlainObject, isUrl} from './checks.mjs';
 import {RunFailure} from './failure.mjs';
 import {firefoxFields} from './firefox/job.mjs';
 import {observeFields} from './observe/job.mjs';
@@ -51,14 +51,12 @@ function runFields(raw, need) {
   checkHosts(hosts, need);
   checkBrowserFields({form_factor, address, spki_sha256, profile_dir, limit_s}, need);
   need(netlog === null || isAbsolutePath(netlog), 'netlog must be an absolute path or null');
-  need(isPositive(max_wait_s), 'max_wait_s must be a positive number of seconds');
-  need(isPositive(cpu_slowdown) && cpu_slowdown >= 1, 'cpu_slowdown must be a number from 1 on');
+  checkSeconds({max_wait_s}, need);
+  need(Number.isFinite(cpu_slowdown) && cpu_slowdown >= 1, 'cpu_slowdown must be a number from 1 on');
   need(THROTTLINGS.includes(throttling), `throttling must be one of ${THROTTLINGS.join(', ')}`);
   need(throttling === 'provided' || cpu_slowdown === 1, "cpu_slowdown goes with throttling 'provided'");
   need(isListOf(extra_features_off, FEATURE), 'extra_features_off must be a list of feature names');
-  need(typeof frames === 'boolean', 'frames must be true or false');
-  need(typeof inspect === 'boolean', 'inspect must be true or false');
-  need(typeof over_tcp === 'boolean', 'over_tcp must be true or false');
+  checkBooleans({frames, inspect, over_tcp}, need);
   return {
     url, metrics, form_factor, hosts, address, spki_sha256, profile_dir: resolve(profile_dir), netlog,
     limit_s, max_wait_s, cpu_slowdown, throttling, extra_features_off, frames, inspect, over_tcp,

@@ -8,10 +8,10 @@ import {parseJob} from './job.mjs';
 /**
  * Serve until `quit` or the end of input; both end a job in progress.
  * handle(job, stopped) returns the answer's fields or throws; stopped, an AbortSignal, is raised by `stop` for the jobs that came
- * before it. onEnd() is called once there is nothing more to do; retire() is called after an answer that leaves this process
- * unfit for another run (the caller starts a new one).
+ * before it. onEnd() is called once there is nothing more to do, and after an answer that leaves this process unfit for another
+ * job (the caller starts a new one).
  */
-export function serveLines({input, output, handle, onEnd, retire}) {
+export function serveLines({input, output, handle, onEnd}) {
   const write = (id, answer) =>
     new Promise(resolve => output.write(`${JSON.stringify({id, ...answer})}\n`, resolve));
   let queue = Promise.resolve();
@@ -47,7 +47,7 @@ export function serveLines({input, output, handle, onEnd, retire}) {
       await write(job.id, {ok: true, ...(await handle(job, stopped))});
     } catch (error) {
       await write(job.id, {ok: false, ...failureOf(error)});
-      if (error.mustRetire) retire();
+      if (error.mustRetire) onEnd();
     }
   }
 }

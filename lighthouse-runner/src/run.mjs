@@ -11,7 +11,6 @@ import {audit, gather} from './lighthouse-once.mjs';
 import {lcpElementOf, metricsOf, missingMetrics, navigationStartUs, observedOf, requestsOf, scoreOf} from './metrics.mjs';
 
 const ORPHAN_WAIT_MS = 2_000;
-const EXIT_WAIT_MS = 500;
 
 /** Do a job. Returns the answer without id. Throws RunFailure; `mustRetire` is set on it if Lighthouse still hangs in this process. */
 export async function runJob(job) {
@@ -49,28 +48,22 @@ async function gatherIn(chrome, job, expired) {
     pending = gather(chrome.port, job);
     return {version, gathered: await Promise.race([pending, chrome.died(), expired])};
   } catch (error) {
-    const cause = await causeOf(error, chrome);
+    const cause = await chrome.causeOf(error);
     await chrome.stop();
     if (pending && !(await settles(pending))) cause.mustRetire = true;
     throw cause;
   }
 }
 
-/** Lighthouse may notice a dead browser before its exit is known; then the death is the reason. */
-async function causeOf(error, chrome) {
-  if (error instanceof RunFailure) return error;
-  return Promise.race([chrome.died().catch(death => death), sleep(EXIT_WAIT_MS, error)]);
-}
-
-function missingInWords(job, lhr) {
-  const missing = Object.entries(missingMetrics(lhr, job.metrics)).map(([metric, reason]) => `${metric}: ${reason}`);
-  return [missing.join('; '), ...lhr.runWarnings].join(' | ');
+function inWords(missing, warnings) {
+  return [Object.entries(missing).map(([metric, reason]) => `${metric}: ${reason}`).join('; '), ...warnings].join(' | ');
 }
 
 function answerOf(job, load, total_ms) {
   const {lhr, traceEvents, version} = load;
-  const [missing] = Object.keys(missingMetrics(lhr, job.metrics));
-  if (missing) throw new RunFailure(`metric_missing:${missing}`, missingInWords(job, lhr));
+  const missing = missingMetrics(lhr, job.metrics);
+  const [first] = Object.keys(missing);
+  if (first) throw new RunFailure(`metric_missing:${first}`, inWords(missing, lhr.runWarnings));
   const observed = observedOf(lhr);
   return {
     metrics: metricsOf(lhr, job.metrics),

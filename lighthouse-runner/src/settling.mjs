@@ -100,7 +100,7 @@ export function lastChanges() {
   for (const observer of watch.observers) take(observer.takeRecords());
   const left_ms = document.getAnimations()
     .filter(animation => animation.playState === 'running' && typeof animation.currentTime === 'number')
-    .map(animation => (animation.effect.getComputedTiming().endTime - animation.currentTime) / animation.playbackRate);
+    .map(({effect, currentTime, playbackRate: rate}) => (rate < 0 ? currentTime : effect.getComputedTiming().endTime - currentTime) / Math.abs(rate));
   const now_ms = performance.now();
   return {
     work_ago_ms: now_ms - watch.work_ms, look_ago_ms: now_ms - watch.look_ms, animated_ms: Math.max(0, ...left_ms.filter(Number.isFinite)),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
+import {BidiError} from '../src/firefox/bidi.mjs';
 import {NAVIGATION_US, traceOf} from '../src/firefox/film.mjs';
 import {preferencesOf, userJs} from '../src/firefox/preferences.mjs';
 import {Requests} from '../src/firefox/requests.mjs';
@@ -80,6 +81,17 @@ test('streams of events stay open, and nobody waits for them', () => {
   requests.take(event('beforeRequestSent', {headers, destination: ''}));
   assert.equal(requests.network.isIdle, true);
   assert.equal(requests.list(1_000_000)[0].resource_type, 'EventSource');
+});
+
+test('what keeps Firefox from a page has the code that Firefox gives it', () => {
+  const codes = {
+    NS_ERROR_CONNECTION_REFUSED: 'NS_ERROR_CONNECTION_REFUSED',
+    'Error: NS_ERROR_UNKNOWN_HOST': 'NS_ERROR_UNKNOWN_HOST',
+    'Reached error page: about:neterror?e=connectionFailure&u=https%3A//a.test/&f=regular': 'connectionFailure',
+    'Navigation timed out': 'FAILED',
+    '': 'FAILED',
+  };
+  for (const [text, code] of Object.entries(codes)) assert.equal(new BidiError('browsingContext.navigate', text).code, code);
 });
 
 test('a film is a trace of screenshots', () => {

@@ -21,6 +21,10 @@ test('a job with nothing optional gets the defaults', () => {
   });
 });
 
+test('a limit beyond what a timer can be set for, which would be over at once, is refused', () => {
+  for (const field of ['limit_s', 'max_wait_s']) assert.match(refusal({...RUN, [field]: 3_000_000}).detail, new RegExp(`^${field}`));
+});
+
 test('fields that nobody knows are dropped', () => {
   assert.deepEqual(parseJob('{"id": "a", "op": "ping", "url": 3}'), {id: 'a', op: 'ping'});
 });
@@ -113,7 +117,7 @@ test('a stand-in is an address and a port, for a host or one port of it, and no 
   const good = {'a.test': '127.0.0.1:8443', 'b.test:443': '192.0.2.1:1'};
   assert.deepEqual(parseJob(JSON.stringify({...OBSERVE, resolve: good})).resolve, good);
   const bad = [
-    ['a.test, MAP * b', '127.0.0.1:1'], ['a.test:0', '127.0.0.1:1'], ['', '127.0.0.1:1'], ['a.test:70000', '127.0.0.1:1'],
+    ['a.test, MAP * b', '127.0.0.1:1'], ['a\n.test', '127.0.0.1:1'], ['a.test', '127.0.0.1\n:1'], ['a.test:0', '127.0.0.1:1'], ['', '127.0.0.1:1'], ['a.test:70000', '127.0.0.1:1'],
     ['a.test', '127.0.0.1'], ['a.test', 'localhost:1'], ['a.test', '127.0.0.1:99999'], ['a.test', '127.0.0.1:1, MAP * x'], ['a.test', 443], ['a.test', null],
   ];
   for (const [name, target] of bad) assert.match(refusal({...OBSERVE, resolve: {[name]: target}}).detail, /^resolve/, `${name} ${target}`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {LoadEnd} from '../src/load-end.mjs';
-import {SETTLED_MS, Settling} from '../src/settling.mjs';
+import {lastChanges, SETTLED_MS, Settling} from '../src/settling.mjs';
 
 const LOADED_MS = 5_000;
 const IDLE = {isIdle: true, isNearlyIdle: true};
@@ -51,6 +51,16 @@ test('an animation that ends is waited for, and one that was cut short no longer
   assert.equal(settling.final_ms, LOADED_MS + 3_100);
   settling.page(STILL, LOADED_MS + 200);
   assert.equal(settling.final_ms, LOADED_MS + SETTLED_MS);
+});
+
+test('an animation lasts until its end, or its beginning if it runs backwards', t => {
+  const effect = {getComputedTiming: () => ({endTime: 5_000})};
+  const animation = {playState: 'running', effect, currentTime: 2_000};
+  t.after(() => ['document', 'mixedschedWatch'].forEach(name => delete globalThis[name]));
+  for (const [playbackRate, animated_ms] of [[1, 3_000], [2, 1_500], [-1, 2_000], [-4, 500], [0, 0]]) {
+    globalThis.document = {getAnimations: () => [{...animation, playbackRate}]};
+    assert.equal(lastChanges().animated_ms, animated_ms);
+  }
 });
 
 test('a page that never stands still is given as long as Lighthouse gives it', () => {

@@ -9,7 +9,7 @@ test('stop is for the jobs that came before it, also those that have not begun',
   const output = new PassThrough();
   const seen = [];
   const ended = new Promise(onEnd => serveLines({
-    input, output, onEnd, retire() {},
+    input, output, onEnd,
     async handle(job, stopped) {
       await new Promise(setImmediate);
       seen.push([job.id, stopped.aborted]);

@@ -49,14 +49,14 @@ test('quit ends the worker while its input is still open', async () => {
   assert.equal(code, 0);
 });
 
-/** The answer to a load with this shell script in the place of the browser. */
-async function loadWith(t, script, env = {}) {
+/** The answer to a load with this shell script in the place of the browser. op: "run", or "firefox". */
+async function loadWith(t, script, env = {}, op = 'run') {
   const directory = mkdtempSync(join(tmpdir(), 'runner-test-'));
   t.after(() => rmSync(directory, {recursive: true}));
   const browser = join(directory, 'chrome');
   writeFileSync(browser, `#!/bin/sh\n${script}\n`, {mode: 0o755});
-  const job = {id: 7, op: 'run', url: 'https://site.test/', profile_dir: join(directory, 'mixedsched-browser-1')};
-  const {answers} = await converse([JSON.stringify(job)], {env: {CHROME_PATH: browser, ...env}});
+  const job = {id: 7, op, url: 'https://site.test/', profile_dir: join(directory, 'mixedsched-browser-1')};
+  const {answers} = await converse([JSON.stringify(job)], {env: {CHROME_PATH: browser, FIREFOX_PATH: browser, ...env}});
   return answers[0];
 }
 
@@ -64,6 +64,13 @@ test('a browser that does not start is a failure with its last words', async t =
   const {reason, detail} = await loadWith(t, 'echo out of order >&2; exit 3');
   assert.equal(reason, 'chrome_start');
   assert.match(detail, /exit code 3.*out of order/s);
+});
+
+test('a Firefox that says a lot is heard, and its death is the reason although it can no longer be reached', async t => {
+  const script = "echo 'WebDriver BiDi listening on ws://127.0.0.1:9' >&2; head -c 20000 /dev/zero | tr '\\0' x >&2; exit 5";
+  const {reason, detail} = await loadWith(t, script, {}, 'firefox');
+  assert.equal(reason, 'firefox_died');
+  assert.match(detail, /exit code 5.*xxx/s);
 });
 
 test('temporary files of a browser go with its profile', async t => {

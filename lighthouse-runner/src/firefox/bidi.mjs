@@ -24,7 +24,6 @@ export class Bidi {
     this.socket = socket;
     this.waiting = new Map();
     this.calls = 0;
-    this.isLost = false; // the connection, and so the browser
     socket.on('message', data => {
       const message = JSON.parse(data);
       if (message.type === 'event') onEvent(message);
@@ -34,12 +33,12 @@ export class Bidi {
     socket.on('close', () => this.giveUp('Firefox has closed the connection'));
   }
 
-  /** The result of a command. Throws BidiError. */
+  /** The result of a command. Throws BidiError if the browser refuses it, and another error if the connection is lost. */
   call(method, params = {}) {
     const id = ++this.calls;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, {method, resolve, reject});
-      this.socket.send(JSON.stringify({id, method, params}), error => error && this.settle({id, type: 'error', message: error.message}));
+      this.socket.send(JSON.stringify({id, method, params}), error => error && this.giveUp(error.message));
     });
   }
 
@@ -65,8 +64,8 @@ export class Bidi {
   }
 
   giveUp(why) {
-    this.isLost = true;
-    for (const id of [...this.waiting.keys()]) this.settle({id, type: 'error', message: why});
+    for (const {reject} of this.waiting.values()) reject(new Error(why));
+    this.waiting.clear();
   }
 }
 
@@ -75,5 +74,10 @@ export class BidiError extends Error {
     super(`${method}: ${text}`);
     this.name = 'BidiError';
     this.text = text;
+  }
+
+  /** Firefox's code for what went wrong, such as "NS_ERROR_UNKNOWN_HOST", from its words for it; FAILED if there is none in them. */
+  get code() {
+    return this.text.match(/NS_\w+|(?<=about:neterror\?e=)\w+/)?.[0] ?? 'FAILED';
   }
 }

@@ -1,6 +1,5 @@
 /** One Firefox for one run, with WebDriver BiDi at a port. */
 
-import {execFileSync} from 'node:child_process';
 import {mkdir, writeFile} from 'node:fs/promises';
 import {join} from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
@@ -14,8 +13,7 @@ import {removeProfile} from '../profile.mjs';
 import {preferencesOf, userJs} from './preferences.mjs';
 
 const START_LIMIT_MS = 30_000;
-const POLL_MS = 20;
-const LISTENING = /WebDriver BiDi listening on (ws:\/\/\S+)/;
+const LISTENING = /WebDriver BiDi listening on (ws:\/\/\S+)\s/;
 
 // The window is larger than the page's viewport by its bars, and never as narrow as a phone.
 const WINDOW_MIN_PX = 500;
@@ -28,21 +26,10 @@ export function findFirefox() {
   return found;
 }
 
-/** Such as "153.7.0"; asks the program itself. */
-export function firefoxVersion() {
-  try {
-    const said = execFileSync(findFirefox(), ['--version'], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']});
-    return said.match(/\d+(\.\d+)+/)?.[0] ?? '';
-  } catch (error) {
-    if (error instanceof RunFailure) throw error;
-    throw new RunFailure('firefox_start', `the browser does not tell its version: ${error.message}`);
-  }
-}
-
 export class Firefox extends BrowserProcess {
   /** Start the browser of a job and wait until it listens. expired: a promise that rejects when the run is out of time. */
   static async start(job, expired) {
-    const firefox = new Firefox('Firefox', job.profile_dir);
+    const firefox = new Firefox(job.profile_dir);
     try {
       await removeProfile(job.profile_dir);
       await mkdir(job.profile_dir, {recursive: true});
@@ -50,7 +37,7 @@ export class Firefox extends BrowserProcess {
       firefox.spawn(findFirefox(), [
         '--headless', '--no-remote', '--profile', job.profile_dir, '--remote-debugging-port=0', '--remote-allow-system-access', 'about:blank',
       ], environmentOf(job));
-      firefox.url = await Promise.race([firefox.listening(), firefox.died('firefox_start'), expired]);
+      firefox.url = await Promise.race([firefox.listening, firefox.silence(), firefox.died('firefox_start'), expired]);
       return firefox;
     } catch (error) {
       await firefox.stop();
@@ -58,17 +45,24 @@ export class Firefox extends BrowserProcess {
     }
   }
 
+  constructor(profileDir) {
+    super('Firefox', profileDir);
+    this.listening = new Promise(resolve => (this.announce = resolve)); // where
+  }
+
+  heard(text) {
+    super.heard(text);
+    const match = text.match(LISTENING);
+    if (match) this.announce(match[1]);
+  }
+
   async died(reason = 'firefox_died') {
     return super.died(reason);
   }
 
-  /** Where it listens. */
-  async listening() {
-    for (let waited_ms = 0; waited_ms < START_LIMIT_MS; waited_ms += POLL_MS) {
-      const match = this.stderrTail.match(LISTENING);
-      if (match) return match[1];
-      await sleep(POLL_MS);
-    }
+  /** A promise that rejects when it should have begun to listen. */
+  async silence() {
+    await sleep(START_LIMIT_MS, undefined, {ref: false});
     throw new RunFailure('firefox_start', `no WebDriver BiDi after ${START_LIMIT_MS / 1000} s: ${this.stderrTail.trim()}`);
   }
 }

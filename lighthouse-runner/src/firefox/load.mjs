@@ -23,7 +23,6 @@ import {Requests} from './requests.mjs';
 
 const SANDBOX = 'mixedsched'; // a world of our own in the page
 const SNIPPET_CHARS = 200;
-const EXIT_WAIT_MS = 2_000;
 const VALUE_OF = {'first-contentful-paint': 'fcp_ms', 'largest-contentful-paint': 'lcp_ms', 'speed-index': 'si_ms'};
 
 /** Do a job. Returns the answer without id. Throws RunFailure. */
@@ -32,15 +31,23 @@ export async function runInFirefox(job) {
   const {expired, cancel} = deadline(job.limit_s);
   try {
     const firefox = await Firefox.start(job, expired);
-    try {
-      const start_ms = performance.now() - started_ms;
-      const seen = await Promise.race([loadOnce(firefox, job), firefox.died(), expired]);
-      return answerOf(job, seen, {start_ms, total_ms: performance.now() - started_ms});
-    } finally {
-      await firefox.stop();
-    }
+    const start_ms = performance.now() - started_ms;
+    const seen = await seenIn(firefox, job, expired);
+    return await answerOf(job, seen, {start_ms, total_ms: seen.ended_ms - started_ms});
   } finally {
     cancel();
+  }
+}
+
+/** What a load shows. The browser is gone afterwards. */
+async function seenIn(firefox, job, expired) {
+  try {
+    const seen = await Promise.race([loadOnce(firefox, job), firefox.died(), expired]);
+    return {...seen, ended_ms: performance.now()};
+  } catch (error) {
+    throw await firefox.causeOf(error);
+  } finally {
+    await firefox.stop();
   }
 }
 
@@ -59,9 +66,6 @@ async function loadOnce(firefox, job) {
     const repainted_ms = await bidi.run(tab, repaint, [], {sandbox: SANDBOX});
     const shots = await bidi.run(window, endFilm, [page.time_origin_ms, repainted_ms, page.lcp_ms ?? page.fcp_ms ?? 0]);
     return {page, shots, ended, benchmark_index, requests: requests.list(page.time_origin_ms), version: bidi.capabilities.browserVersion};
-  } catch (error) {
-    if (bidi.isLost) await Promise.race([firefox.died(), sleep(EXIT_WAIT_MS)]); // it rejects with what is known of the death
-    throw error;
   } finally {
     bidi.close();
   }
@@ -82,7 +86,7 @@ async function loaded(bidi, tab, {url, max_wait_s}, requests, settling) {
   const end_ms = performance.now() + max_wait_s * 1000;
   const navigated = bidi.call('browsingContext.navigate', {context: tab, url, wait: 'complete'}).catch(error => {
     if (!(error instanceof BidiError)) throw error;
-    throw new RunFailure(`navigation:${error.text.match(/(NS_|about:neterror\?e=)?\w*[Ee]rr\w*|\w+/)[0]}`, error.text);
+    throw new RunFailure(`navigation:${error.code}`, error.text);
   });
   const isLoaded = await Promise.race([navigated.then(() => true), sleep(max_wait_s * 1000, false, {ref: false})]);
   if (!isLoaded) {
@@ -123,7 +127,7 @@ async function whatThePageTells(snippet_chars) {
 
 async function answerOf(job, {page, shots, ended, benchmark_index, requests, version}, {start_ms, total_ms}) {
   const traceEvents = traceOf(shots);
-  const film = traceEvents.length ? await speedline(traceEvents, {timeOrigin: NAVIGATION_US, fastMode: true, include: 'speedIndex'}) : null;
+  const film = await speedline(traceEvents, {timeOrigin: NAVIGATION_US, fastMode: true, include: 'speedIndex'});
   const observed = observedOf(page, shots, film, requests);
   const metrics = Object.fromEntries(Object.entries(job.metrics).map(([name, audit]) => [name, observed[VALUE_OF[audit]]]));
   const warnings = ended === 'limit' ? [`The page ${WARNING_TOO_SLOW} to finish within the time limit.`] : [];
@@ -150,11 +154,11 @@ function observedOf(page, shots, film, requests) {
   const hero = requests.find(({url}) => url === page.lcp_url);
   return {
     ttfb_ms, fcp_ms, lcp_ms, dom_content_loaded_ms, load_ms,
-    si_ms: film?.speedIndex || null,
-    first_visual_change_ms: film?.first ?? null,
-    last_visual_change_ms: film?.complete ?? null,
+    si_ms: film.speedIndex || null,
+    first_visual_change_ms: film.first ?? null,
+    last_visual_change_ms: film.complete ?? null,
     lcp_load_start_ms: hero?.start_ms ?? null,
     lcp_load_end_ms: hero?.end_ms ?? null,
-    trace_end_ms: shots.at(-1)?.at_ms ?? null,
+    trace_end_ms: shots.at(-1).at_ms,
   };
 }

@@ -22,17 +22,20 @@ export async function openPage(connection) {
 }
 
 /**
- * Prepare this session and those of all targets that it opens, before they run anything.
+ * Prepare this session and those of all targets that it opens, before they run anything. Service workers stay where they begin.
  * prepare(session, type) may fail where a target is gone already, or knows less than a page.
  */
 export async function attachAll(session, type, prepare) {
   session.on('Target.attachedToTarget', ({sessionId, targetInfo}) => {
     const child = session.connection().session(sessionId);
-    if (child) attachAll(child, targetInfo.type, prepare).catch(() => {});
+    if (child && targetInfo.type !== 'service_worker') attachAll(child, targetInfo.type, prepare).catch(() => {});
   });
-  await prepare(session, type);
-  await session.send('Target.setAutoAttach', {autoAttach: true, waitForDebuggerOnStart: true, flatten: true}).catch(() => {});
-  await session.send('Runtime.runIfWaitingForDebugger').catch(() => {});
+  try {
+    await prepare(session, type);
+  } finally { // else what cannot be prepared would stand still for ever, and so would a page that waits for it
+    await session.send('Target.setAutoAttach', {autoAttach: true, waitForDebuggerOnStart: true, flatten: true}).catch(() => {});
+    await session.send('Runtime.runIfWaitingForDebugger').catch(() => {});
+  }
 }
 
 /** The promise's value, or `otherwise` if it fails or takes longer. */

@@ -21,11 +21,15 @@ export async function firstScreen() {
       case 'img': return element.currentSrc || element.src;
       case 'input': return element.type === 'image' ? element.src : null;
       case 'video': return element.poster;
-      case 'image': return element.href?.baseVal ? new URL(element.href.baseVal, element.baseURI).href : null;
+      case 'image': return resolved(element.href?.baseVal, element.baseURI);
       case 'object': return element.data;
       case 'embed': return element.src;
       default: return null;
     }
+  }
+
+  function resolved(url, base) {
+    return url && URL.canParse(url, base) ? new URL(url, base).href : null;
   }
 
   function* styleImagesOf(element) {
@@ -35,7 +39,7 @@ export async function firstScreen() {
       for (const property of IMAGE_PROPERTIES) {
         const value = style.getPropertyValue(property);
         if (!value.includes('url(')) continue;
-        for (const [, url] of value.matchAll(/url\("((?:[^"\\]|\\.)*)"\)/g)) yield url.replace(/\\(.)/g, '$1');
+        for (const [, url] of value.matchAll(/url\("([^"\\]*(?:\\.[^"\\]*)*)"\)/g)) yield url.replace(/\\(.)/g, '$1');
       }
     }
   }
@@ -58,6 +62,9 @@ export async function firstScreen() {
       setTimeout(() => resolve(visible), ANSWER_LIMIT_MS); // a frame that is not drawn is never told of
     });
   }
+
+  // document.title itself may be an element of that name.
+  const titleOf = Object.getOwnPropertyDescriptor(Document.prototype, 'title').get;
 
   const isShown = element => element.checkVisibility?.({visibilityProperty: true, opacityProperty: true}) ?? true;
 
@@ -93,7 +100,7 @@ export async function firstScreen() {
     }))),
     fonts: [...fonts].map(text => JSON.parse(text)),
     moments: momentsOf(),
-    title: document.title.slice(0, 500),
+    title: titleOf.call(document).slice(0, 500),
     is_complete: count <= ELEMENTS_MAX,
   };
 }

@@ -2,7 +2,7 @@
 
 import {resolve as resolvePath} from 'node:path';
 
-import {checkBrowserFields, checkHosts, checkResolve, isAbsolutePath, isPositive, isUrl} from '../checks.mjs';
+import {checkBooleans, checkBrowserFields, checkHosts, checkResolve, checkSeconds, isAbsolutePath, isUrl} from '../checks.mjs';
 
 /** Check and fill them in. need(condition, text) throws. hosts: null for the real network. */
 export function observeFields(raw, need) {
@@ -16,13 +16,10 @@ export function observeFields(raw, need) {
   checkBrowserFields({form_factor, address, spki_sha256, profile_dir, limit_s}, need);
   checkResolve(resolve, need);
   need(hosts === null || Object.keys(resolve).length === 0, 'resolve is for the real network, that is without hosts');
-  need(typeof insecure === 'boolean', 'insecure must be true or false');
   need(hosts === null || !insecure, 'insecure is for the real network, that is without hosts');
   need(isAbsolutePath(netlog), 'netlog must be an absolute path');
-  need(typeof bodies === 'boolean', 'bodies must be true or false');
-  need(isPositive(quiet_s), 'quiet_s must be a positive number of seconds');
-  need(typeof screenshot === 'boolean', 'screenshot must be true or false');
-  need(typeof scroll === 'boolean', 'scroll must be true or false');
+  checkBooleans({insecure, bodies, screenshot, scroll}, need);
+  checkSeconds({quiet_s}, need);
   return {
     url, form_factor, hosts, address, resolve, spki_sha256, insecure, profile_dir: resolvePath(profile_dir), netlog, bodies,
     quiet_s, limit_s, screenshot, scroll, extra_features_off: [],

@@ -20,6 +20,8 @@ export async function observeJob(job, stopped) {
       const answer = await Promise.race([observeIn(chrome, job, stopped), chrome.died(), expired]);
       done = true;
       return answer;
+    } catch (error) {
+      throw await chrome.causeOf(error);
     } finally {
       await chrome.stop({gently: done});
     }
@@ -62,7 +64,7 @@ async function answerOf(page, ended, chromium) {
     images: told.flatMap(({images}) => images),
     used_fonts: told.flatMap(({fonts}) => fonts),
     font_faces: [...page.faces.values()],
-    paint: page.paints.at(-1) ?? null,
+    paint: page.paint,
     moments: top?.moments ?? null,
     title: top?.title ?? '',
     notes: page.oddities.list(),

@@ -1,13 +1,15 @@
 /** What a page does beside loading: dialogs, windows, downloads, sockets. Each is answered so that loading goes on, and noted. */
 
 const NOTES_MAX = 100;
+const NOTE_CHARS = 500; // URLs can be whole files
 
 export class Oddities {
   constructor() {
     this.notes = new Map(); // text -> how often
   }
 
-  note(text) {
+  note(words) {
+    const text = words.length > NOTE_CHARS ? `${words.slice(0, NOTE_CHARS)} ...` : words;
     if (this.notes.has(text) || this.notes.size < NOTES_MAX) this.notes.set(text, (this.notes.get(text) ?? 0) + 1);
   }
 

@@ -30,7 +30,7 @@ export class Page {
     this.elements = [];
     this.blocking = new Set();
     this.faces = new Map();
-    this.paints = [];
+    this.paint = null; // the largest so far
     this.navigations = [];
     this.isLoaded = false;
     this.crashed = new Promise((_, reject) => (this.crash = reject));
@@ -55,7 +55,6 @@ export class Page {
   async watch(session, type) {
     this.requests.watch(session);
     this.oddities.watchNetwork(session);
-    session.once('disconnected', () => this.requests.forget(session));
     session.on('sessiondetached', child => this.requests.forget(child));
     await session.send('Network.enable', {maxTotalBufferSize: 0, maxResourceBufferSize: 0, maxPostDataSize: 0});
     if (type === 'page' || type === 'iframe') await this.watchDocuments(session);
@@ -87,9 +86,9 @@ export class Page {
   }
 
   told({elements = [], resource = [], 'largest-contentful-paint': paints = []}) {
-    if (this.elements.length < ELEMENTS_MAX) this.elements.push(...elements);
+    for (const element of elements.slice(0, ELEMENTS_MAX - this.elements.length)) this.elements.push(element);
     for (const {url, blocking} of resource) if (blocking) this.blocking.add(url.replace(/#.*$/s, ''));
-    this.paints.push(...paints);
+    this.paint = paints.at(-1) ?? this.paint;
   }
 
   /**
@@ -109,8 +108,8 @@ export class Page {
     while (state.ended === null && state.failure === null) {
       await sleep(POLL_MS);
       if (stopped.aborted) state.ended = 'interrupted';
-      else if (this.isQuiet()) state.ended ??= 'quiet';
-      else if (performance.now() > end_ms || this.tooMuch() !== null) state.ended ??= 'limit';
+      else if (this.isQuiet()) state.ended = 'quiet';
+      else if (performance.now() > end_ms || this.tooMuch() !== null) state.ended = 'limit';
     }
     if (state.failure !== null) throw state.failure;
     if (state.ended === 'limit' && this.tooMuch() !== null) this.oddities.note(this.tooMuch());

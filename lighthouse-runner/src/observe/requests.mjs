@@ -15,7 +15,8 @@ export class Requests {
   /** Listen to a session; its requests are told apart by id, which is unique in the browser. */
   watch(session) {
     const on = (name, handle) => session.on(`Network.${name}`, event => {
-      if (!isEndless(this.running.get(event.requestId)?.record)) this.activity_ms = performance.now();
+      const running = this.running.get(event.requestId);
+      if (running && !isEndless(running.record)) this.activity_ms = performance.now();
       handle(event);
     });
     on('requestWillBeSent', event => this.sent(event, session));
@@ -58,7 +59,8 @@ export class Requests {
     }
     const record = recordOf(event, before && redirectResponse ? before.record : null);
     record.index = this.all.push(record) - 1;
-    this.running.set(requestId, {record, session, data_ms: performance.now()});
+    this.activity_ms = performance.now();
+    this.running.set(requestId, {record, session, data_ms: this.activity_ms});
   }
 
   answered({requestId, response, type}) {
@@ -90,7 +92,7 @@ export class Requests {
 
 /** Streams of events are meant to stay open: no page waits for them. */
 function isEndless(record) {
-  return record?.type === 'EventSource' || record?.mime === 'text/event-stream';
+  return record.type === 'EventSource' || record.mime === 'text/event-stream';
 }
 
 function recordOf(event, before) {
@@ -133,7 +135,6 @@ function answerOf(response) {
     protocol: response.protocol ?? '',
     response_headers: response.headers,
     from_cache: Boolean(response.fromDiskCache || response.fromPrefetchCache),
-    from_service_worker: Boolean(response.fromServiceWorker),
     sent_tick_ms: at(timing?.sendStart),
     first_byte_tick_ms: at(timing?.receiveHeadersStart ?? timing?.receiveHeadersEnd),
   };

@@ -69,8 +69,9 @@ function watchPage(binding) {
   if (window !== window.top) return;
 
   function openingTag(element) {
-    const tag = element?.cloneNode(false).outerHTML.replace(/<\/[^<>]*>$/, '');
-    return tag === undefined ? null : tag.slice(0, 300);
+    if (!element) return null;
+    const elsewhere = document.implementation.createHTMLDocument(); // in the page, a copy would load media, or run the page's code
+    return elsewhere.importNode(element, false).outerHTML.replace(/<\/[^<>]*>$/, '').slice(0, 300);
   }
 
   const watch = (type, change) => new PerformanceObserver(list => {

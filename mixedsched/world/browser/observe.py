@@ -35,9 +35,8 @@ class Observer(WorkerOnDemand):
         bad_job. The observer is then ready for the next job. An answer with a bad status is a page like any other.
         Cancelling gives up the load and its browser; stop() keeps what has come so far.
         """
-        async with self._lock:
-            # Both are swept by a later start if this process is killed; the worker empties and removes the first one.
-            profile_dir, log_dir = make_profile_dir(self._temp_dir), make_profile_dir()
+        async with self._lock, self._profile() as profile_dir:
+            log_dir = make_profile_dir()  # swept like a profile by a later start, should this process be killed
             try:
                 log = log_dir / "net.json"
                 limit_s = job.limit_s + _GRACE_S + (_SCROLL_LIMIT_S if job.scroll else 0.0)
@@ -45,7 +44,6 @@ class Observer(WorkerOnDemand):
                 return await asyncio.to_thread(_assemble, job, report, log)
             finally:
                 self._is_stopped = False
-                await asyncio.to_thread(remove_profile_dir, profile_dir)
                 await asyncio.to_thread(remove_profile_dir, log_dir)
 
     def stop(self) -> None:

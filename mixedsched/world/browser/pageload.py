@@ -23,18 +23,13 @@ Throttling = Literal["provided", "simulate"]
 
 # Words for what befalls a connection or the bytes on it: Chromium's, of net/base/net_error_list.h, and Firefox's.
 _CONNECTION_FAILURES = (
-    *(
-        f"net::ERR_{name}"
-        for name in (
-            "QUIC_",
-            "HTTP2_",
-            "CONNECTION_",
-            "NETWORK_",
-            "TIMED_OUT",
-            "EMPTY_RESPONSE",
-            "CONTENT_LENGTH_MISMATCH",
-        )
-    ),
+    "net::ERR_QUIC_",
+    "net::ERR_HTTP2_",
+    "net::ERR_CONNECTION_",
+    "net::ERR_NETWORK_",
+    "net::ERR_TIMED_OUT",
+    "net::ERR_EMPTY_RESPONSE",
+    "net::ERR_CONTENT_LENGTH_MISMATCH",
     "NS_ERROR_NET_",
     "NS_ERROR_CONNECTION_REFUSED",
 )
@@ -45,9 +40,9 @@ _FIREFOX_FIELDS = ("url", "hosts", "address", "form_factor", "limit_s", "max_wai
 class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to the load
     """A page load gave no result.
 
-    reason: for machines; one of timeout, chrome_start, chrome_died, firefox_start, firefox_died, runtime_error:CODE
-    (Lighthouse's), navigation:CODE, metric_missing:NAME, bad_job, internal, and, from our side, worker_died,
-    worker_silent, bad_answer. detail: for people.
+    reason: for machines; one of timeout, chrome_start, chrome_died, firefox_start, firefox_died, page_crashed,
+    runtime_error:CODE (Lighthouse's), navigation:CODE, metric_missing:NAME, bad_job, internal, and, from our side,
+    worker_died, worker_silent, bad_answer. detail: for people.
     """
 
     def __init__(self, reason: str, detail: str) -> None:

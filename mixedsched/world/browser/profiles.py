@@ -13,7 +13,7 @@ _PREFIX = "mixedsched-browser-"
 _SOCKET_DIR_NAME = re.compile(r"(org|com)\.\w+\.\w+\.\w{6}$")  # org.chromium.Chromium.a1B2c3
 _REMOVALS_MAX = 50  # only while something is left
 _REMOVAL_PAUSE_S = 0.1
-_NAME = re.compile(re.escape(_PREFIX) + r"(\d+)-[a-z0-9_]+$")
+_NAME = re.compile(re.escape(_PREFIX) + r"(\d{1,9})-[a-z0-9_]+$")
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - profiles get names that nobody can foresee
 _ROOM_BYTES = 1_000_000_000  # a profile takes some 30 MB, more where a page keeps much
 

@@ -6,7 +6,8 @@ import asyncio
 import itertools
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,10 +26,8 @@ from mixedsched.world.system.children import Child
 from mixedsched.world.system.precedence import Courtesy, words_before
 
 _COMPLAINT_LINES = 20
-_PLACES = {
-    Browser.CHROMIUM: "CHROME_PATH",
-    Browser.FIREFOX: "FIREFOX_PATH",
-}  # variables that tell the worker where it is
+# Variables that tell the worker where the browser is.
+_PLACES = {Browser.CHROMIUM: "CHROME_PATH", Browser.FIREFOX: "FIREFOX_PATH"}
 # Beyond the job's own limit: ending the browser, and sending the answer.
 _GRACE_S = 15.0
 _VERSIONS_LIMIT_S = 30.0
@@ -119,6 +118,7 @@ class WorkerOnDemand:
         self._lock = asyncio.Lock()
         self._parts: tuple[Path, Path, Path] | None = None
         self._worker: Worker | None = None
+        self._failed_profiles: list[Path] = []
 
     async def __aenter__(self) -> Self:
         self._parts = (
@@ -133,6 +133,21 @@ class WorkerOnDemand:
     async def __aexit__(self, *_: object) -> None:
         await self._discard()
         self._parts = None
+        # Once more: processes of a killed browser outlive it, and may have written there.
+        for profile_dir in self._failed_profiles:
+            await asyncio.to_thread(remove_profile_dir, profile_dir)
+
+    @asynccontextmanager
+    async def _profile(self) -> AsyncIterator[Path]:
+        """A new directory for the profile of one load; afterwards it is removed."""
+        profile_dir = make_profile_dir(self._temp_dir)
+        try:
+            yield profile_dir
+        except BaseException:
+            self._failed_profiles.append(profile_dir)
+            raise
+        finally:
+            await asyncio.to_thread(remove_profile_dir, profile_dir)
 
     @property
     def worker_pid(self) -> int | None:
@@ -169,16 +184,7 @@ class WorkerOnDemand:
 
 
 class LighthouseRunner(WorkerOnDemand):
-    """Scores page loads; those of jobs for the browser that it was made for."""
-
-    _killed_profiles: tuple[Path, ...] = ()
-
-    async def __aexit__(self, *error: object) -> None:
-        await super().__aexit__(*error)
-        for (
-            profile_dir
-        ) in self._killed_profiles:  # again: processes of a killed browser outlive it, and may have written there
-            await asyncio.to_thread(remove_profile_dir, profile_dir)
+    """Loads pages and scores them, in the browser that it was made for."""
 
     async def versions(self) -> Versions:
         """The versions of the browser, Node, and Lighthouse where it takes part. Raises PageLoadFailed."""
@@ -191,14 +197,8 @@ class LighthouseRunner(WorkerOnDemand):
         async with self._lock:
             if job.netlog is not None:
                 job.netlog.parent.mkdir(parents=True, exist_ok=True)
-            profile_dir = make_profile_dir(self._temp_dir)
-            try:
+            async with self._profile() as profile_dir:
                 answer = await self._ask(job.to_message(profile_dir), job.limit_s + _GRACE_S)
-            except BaseException:
-                self._killed_profiles += (profile_dir,)
-                raise
-            finally:
-                await asyncio.to_thread(remove_profile_dir, profile_dir)
         try:
             return BrowserLoad.from_dict(answer)
         except InputError as error:

@@ -44,6 +44,11 @@ new Worker("/worker.js"); new EventSource("/events"); new WebSocket(`ws://${loca
 
 NEVER_QUIET_SCRIPT = "fetch('/trickle'); setInterval(() => fetch('/data.json?' + Math.random()), 100)"
 
+# The element of the largest paint runs code when it is made.
+CUSTOM = """<!doctype html><title>Custom</title><script>
+customElements.define("own-text", class extends HTMLElement { constructor() { super(); fetch("/data.json?made"); } });
+</script><own-text style="display: block; font-size: 80px">Words of its own</own-text>"""
+
 _PAGES = {
     "/": ("text/html", INDEX),
     "/style.css": ("text/css", STYLE),
@@ -67,6 +72,7 @@ _PAGES = {
     "/reloading": ("text/html", '<meta http-equiv="refresh" content="0"><h1>Again</h1>'),
     "/dense": ("text/html", '<img srcset="/back.png 120w, /hero.png 240w" sizes="120px">'),
     "/windows": ("text/html", "<h1>Windows</h1><script>alert(1); confirm(2)</script>"),
+    "/custom": ("text/html", CUSTOM),
     "/worker-page": ("text/html", "<h1>Worker</h1><script>navigator.serviceWorker.register('/worker.js')</script>"),
 }
 _CODINGS = {"/": "gzip", "/style.css": "br", "/body.js": "gzip"}

@@ -9,14 +9,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
 
 from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.world.browser.find import find_chromium, find_node, find_package
-from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed
+from mixedsched.world.browser.observation import ObservationJob
+from mixedsched.world.browser.observe import Observer
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.runner import LighthouseRunner, Worker
+from tests.patience import wait_until
 from tests.world.browser.h3_site import NEVER_HANGS_S, BrowserProcesses, FixtureSite
 
 pytestmark = pytest.mark.usefixtures("chromium")
@@ -141,6 +145,44 @@ def test_a_cancelled_load_leaves_nothing(site: FixtureSite, tmp_path: Path, brow
 
     assert asyncio.run(run()) == []
     assert profiles(tmp_path) == []
+
+
+# A worker whose job fails, and whose browser writes to its profile when that has been removed.
+LATE_WRITER = """#!/bin/sh
+[ "$1" = --version ] && exec echo v20.0.0
+read -r job
+profile=$(echo "$job" | sed 's/.*"profile_dir": "\\([^"]*\\)".*/\\1/')
+echo '{"id": 1, "ok": false, "reason": "internal", "detail": "..."}'
+read -r end_of_input
+(while [ -e "$profile" ]; do sleep 0.05; done; mkdir "$profile"; touch "${0%/*}/written") > /dev/null 2>&1 &
+"""
+
+
+@pytest.mark.parametrize("kind", ["run", "observe"])
+def test_what_a_killed_browser_writes_last_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    node = tmp_path / "node"
+    node.write_text(LATE_WRITER)
+    node.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    (tmp_path / "profiles").mkdir()
+
+    async def fails(load: Awaitable[object]) -> None:
+        with pytest.raises(PageLoadFailed, match="internal"):
+            await load
+        assert wait_until((tmp_path / "written").exists)
+
+    async def run() -> None:
+        if kind == "run":
+            async with LighthouseRunner(temp_dir=tmp_path / "profiles") as runner:
+                await fails(runner.run(PageLoadJob("https://site.test/", {}, ())))
+        else:
+            async with Observer(temp_dir=tmp_path / "profiles") as observer:
+                await fails(observer.observe(ObservationJob("https://site.test/")))
+
+    asyncio.run(run())
+    assert profiles(tmp_path / "profiles") == []
 
 
 PARENT = """

@@ -87,11 +87,12 @@ def test_sweeping_removes_the_profiles_of_dead_owners_only(tmp_path: Path) -> No
     dead = tmp_path / f"mixedsched-browser-{process.pid}-abc1"
     (dead / "Default").mkdir(parents=True)
     mine = make_profile_dir(tmp_path)
-    other = tmp_path / "mixedsched-browser-notes"
-    other.mkdir()
+    others = [tmp_path / f"mixedsched-browser-{name}" for name in ("notes", "99999999999999999999-abc1")]
+    for other in others:
+        other.mkdir()
     assert mine.name.startswith(f"mixedsched-browser-{os.getpid()}-")
     assert sweep_profile_dirs(tmp_path) == [dead]
-    assert sorted(tmp_path.iterdir()) == sorted([mine, other])
+    assert sorted(tmp_path.iterdir()) == sorted([mine, *others])
     remove_profile_dir(mine)
     remove_profile_dir(mine)
     assert not mine.exists()

@@ -152,5 +152,5 @@ def test_a_page_that_is_not_there_is_a_failed_load(site: FixtureSite, folder: Pa
 
     with pytest.raises(PageLoadFailed) as caught:
         asyncio.run(run())
-    assert caught.value.reason.startswith("navigation:")
+    assert caught.value.reason.startswith("navigation:NS_ERROR_")
     assert list(folder.glob("mixedsched-*")) == []

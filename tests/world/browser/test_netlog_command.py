@@ -127,6 +127,12 @@ def test_what_is_no_log_is_refused_with_a_way_to_mend_it(tmp_path: Path, text: s
     assert "fix:" in ended.stderr
 
 
+def test_numbers_that_no_connection_has_are_refused_before_anybody_counts_with_them(tmp_path: Path) -> None:
+    ended = netlog(stored(tmp_path, Script().session().packet(0, (0, 0, 10**400)).text()))
+    assert (ended.exit_code, ended.stdout) == (3, "")
+    assert "is negative, or too large" in ended.stderr
+
+
 def test_a_missing_file_or_a_folder_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.json", tmp_path):
         ended = netlog(path)

@@ -150,8 +150,10 @@ def test_cut_off_json_gives_a_beginning_of_its_parts(events: list[Any], data: st
         {"type": []},
         {"type": NUMBERS[HEADER]},
         {"type": NUMBERS[HEADER], "time": "nan", "source": {"id": 1}, "params": {}},
+        {"type": NUMBERS[HEADER], "time": "1e300", "source": {"id": 1}, "params": {}},
         {"type": NUMBERS[HEADER], "time": "1", "source": {"id": True}, "params": {}},
         {"type": NUMBERS[HEADER], "time": "1", "source": {"id": 1}, "params": {"packet_number": -1}},
+        {"type": NUMBERS[HEADER], "time": "1", "source": {"id": 1}, "params": {"packet_number": 1 << 62}},
         {"type": NUMBERS[HEADER], "time": "1", "source": {"id": 1}, "params": {"packet_number": 1.5}},
         {"type": NUMBERS[HEADER], "time": "1", "source": {"id": 1}, "params": {"packet_number": "seven"}},
         {"type": NUMBERS[HEADER], "time": "1", "source": {"id": 1}, "params": {"packet_number": float("inf")}},
@@ -171,6 +173,16 @@ def test_events_that_are_not_chromiums_are_refused(tmp_path: Path, event: Any) -
 def test_constants_that_are_not_chromiums_are_refused(tmp_path: Path, types: Any) -> None:
     with pytest.raises(InputError, match="is not a NetLog"):
         read(tmp_path, json.dumps({"constants": {"logEventTypes": types}, "events": []}))
+
+
+@pytest.mark.parametrize("rubbish", ["x", r"\\"])
+def test_a_text_without_an_end_costs_memory_for_itself_only(rubbish: str) -> None:
+    text = '{"constants": "' + rubbish * 2_000_000
+    tracemalloc.start()
+    assert parts(text) == ([], True)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < 10 * len(text)
 
 
 def test_memory_does_not_grow_with_what_is_not_kept(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_the_load_ends_when_the_page_is_quiet_although_streams_stay_open(watched
 
 def test_everything_that_was_asked_is_there_once(watched: Watched) -> None:
     asked = sorted(path_of(item) for item in watched.seen.requests if item.method != "OPTIONS")
-    never_asked = {"/never-quiet", "/reloading", "/windows", "/worker-page", "/dense"}
+    never_asked = {"/never-quiet", "/reloading", "/windows", "/worker-page", "/dense", "/custom"}
     assert asked == sorted((watched.contents.keys() - never_asked) | {"/moved.png", "/events", "/favicon.ico"})
 
 

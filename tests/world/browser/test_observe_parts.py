@@ -144,9 +144,25 @@ class TestTraffic:
         [request] = log.read(tmp_path)
         assert request.stream_id == 8
 
-    def test_what_is_no_log_is_refused(self, tmp_path: Path) -> None:
+    def test_a_look_into_the_cache_is_not_taken_for_a_request_that_is_just_like_it(self, tmp_path: Path) -> None:
+        log = Log().start(1, A)
+        log.events.append({**log.events[0], "source": {"id": 2, "type": 1}})  # in the same millisecond
+        log.event("URL_REQUEST_START_JOB", 2, 2, net_error=-400)
+        [request] = log.send(1).read(tmp_path)
+        assert request.place == 0
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "<html>",
+            '{"constants": {"logEventTypes": {"REQUEST_ALIVE": "x"}}}',
+            '{"constants": {"logEventTypes": {"REQUEST_ALIVE": [1]}}}',
+            '{"constants": {"logEventTypes": {"REQUEST_ALIVE": 1}}, "events": [{"type": 1, "time": "nan", "source": {"id": 1}}',
+        ],
+    )
+    def test_what_is_no_log_is_refused(self, tmp_path: Path, text: str) -> None:
         file = tmp_path / "net.json"
-        file.write_text("<html>")
+        file.write_text(text)
         with pytest.raises(InputError, match="not a NetLog"):
             read_traffic(file)
 

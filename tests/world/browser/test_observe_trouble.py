@@ -14,7 +14,7 @@ import pytest
 from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import PageLoadFailed
-from tests.world.browser.h3_site import BrowserProcesses
+from tests.world.browser.h3_site import NEVER_HANGS_S, BrowserProcesses, FixtureSite
 from tests.world.browser.observed_site import ObservedSite, observed_site
 
 pytestmark = pytest.mark.usefixtures("chromium")
@@ -31,7 +31,7 @@ def served() -> Iterator[ObservedSite]:
 @pytest.fixture(scope="module")
 def outcomes(served: ObservedSite, tmp_path_factory: pytest.TempPathFactory) -> dict[str, _Outcome]:
     """One observer, and one bad page after the other."""
-    paths = ("never-quiet", "reloading", "windows", "worker-page", "dense", "broken", "login", "loop")
+    paths = ("never-quiet", "reloading", "windows", "worker-page", "dense", "custom", "broken", "login", "loop")
 
     async def run() -> dict[str, _Outcome]:
         found: dict[str, _Outcome] = {}
@@ -95,6 +95,12 @@ def test_what_a_browser_asks_for_while_it_sheds_its_device_is_no_part_of_the_pag
 ) -> None:
     names = {item.url.rpartition("/")[2] for item in seen(outcomes, "dense").requests}
     assert names - {"favicon.ico"} == {"dense", "hero.png"}
+
+
+def test_watching_runs_no_code_of_the_page_once_more(outcomes: dict[str, _Outcome]) -> None:
+    load = seen(outcomes, "custom")
+    assert sum(item.url.endswith("?made") for item in load.requests) == 1
+    assert load.lcp_element == '<own-text style="display: block; font-size: 80px">'
 
 
 def test_an_answer_with_a_bad_status_is_a_page_with_a_note(outcomes: dict[str, _Outcome]) -> None:
@@ -162,6 +168,25 @@ def test_a_cancelled_load_leaves_nothing(served: ObservedSite, tmp_path: Path, b
 
     asyncio.run(run())
     assert browsers.wait_for_none() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_browser_that_dies_is_the_reason_although_its_connection_breaks_first(
+    site: FixtureSite, tmp_path: Path, browsers: BrowserProcesses
+) -> None:
+    async def run() -> None:
+        async with Observer(temp_dir=tmp_path) as observer:
+            hosts, keys = {"site.test": site.port}, (site.spki_sha256,)
+            job = ObservationJob("https://site.test/never/document", hosts, spki_sha256=keys, screenshot=False)
+            load = asyncio.create_task(observer.observe(job))
+            for pid in await asyncio.to_thread(browsers.wait_for_page):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            await asyncio.wait_for(load, NEVER_HANGS_S)
+
+    with pytest.raises(PageLoadFailed) as caught:
+        asyncio.run(run())
+    assert caught.value.reason == "chrome_died"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,7 +1,7 @@
 """Requests from two sources, matched: the NetLog knows the wire, DevTools knows why the page asked."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,15 +116,15 @@ def request_of(match: Match, clock: Clock, *, keeps: bool) -> ObservedRequest:
     """One request; its index, redirected_from and flags are still to be set. keeps: whether bodies were wanted."""
     reported = match.reported if match.reported is not None else _reported_by_log(match.logged)
     logged = match.logged
-    was_sent = logged is not None and logged.place is not None
-    request_headers = _lowered(logged.request_headers if logged and was_sent else reported.request_headers.items())
-    response_headers = logged.response_headers if logged and logged.status else _split(reported.response_headers)
-    status = logged.status if logged and logged.status else reported.status
-    priority = dict(request_headers).get("priority")
-    signal = _signal(priority, reported.protocol)
-    destination = dict(request_headers).get("sec-fetch-dest")
+    sent = logged if logged is not None and logged.place is not None else None
+    answered = logged if logged is not None and logged.status else None
+    request_headers = _lowered(sent.request_headers if sent else reported.request_headers.items())
+    response_headers = answered.response_headers if answered else _split(reported.response_headers)
+    fields, encoding = dict(request_headers), _encoding(response_headers)
+    signal = _signal(fields.get("priority"), reported.protocol)
+    destination = fields.get("sec-fetch-dest")
     resource_type = "Preflight" if reported.initiator.type == "preflight" else reported.type
-    problem = _problem(reported, logged, _encoding(response_headers), keeps=keeps)
+    problem = _problem(reported, logged, encoding, keeps=keeps)
     sent_tick_ms = logged.sent_ms if logged else reported.sent_tick_ms
     # DevTools tells of a preflight when it comes to it, which on a busy machine is after the answer.
     asked_tick_ms = min(tick for tick in (reported.asked_tick_ms, sent_tick_ms) if tick is not None)
@@ -132,21 +132,19 @@ def request_of(match: Match, clock: Clock, *, keeps: bool) -> ObservedRequest:
         index=-1,
         url=reported.url,
         method=reported.method,
-        kind=_kind(destination, resource_type, reported.mime, request_headers),
+        kind=_kind(destination, resource_type, reported.mime, fields),
         resource_type=resource_type,
         destination=destination,
-        priority=_PRIORITY_BY_NET_NAME.get(logged.priority, reported.priority)
-        if logged and was_sent
-        else reported.priority,
+        priority=_PRIORITY_BY_NET_NAME.get(sent.priority, reported.priority) if sent else reported.priority,
         final_priority=reported.final_priority,
         urgency=signal.urgency if signal else None,
         incremental=signal.incremental if signal else None,
         request_headers=request_headers,
-        status=status,
+        status=answered.status if answered else reported.status,
         protocol=reported.protocol,
         mime=reported.mime,
         response_headers=response_headers,
-        encoding=_encoding(response_headers),
+        encoding=encoding,
         sent_bytes=logged.sent_bytes if logged else 0,
         decoded_bytes=logged.decoded_bytes if logged else reported.decoded_bytes,
         asked_ms=clock.at(asked_tick_ms) or 0.0,
@@ -196,12 +194,11 @@ def _reported_by_log(logged: LoggedRequest | None) -> ReportedRequest:
     )
 
 
-def _kind(destination: str | None, resource_type: str, mime: str, request_headers: Headers) -> Kind:
+def _kind(destination: str | None, resource_type: str, mime: str, fields: Mapping[str, str]) -> Kind:
     """By its destination, as a server sees it; pages without TLS do not send that, and DevTools' type must do."""
     kind = kind_of_destination(destination) or _KIND_BY_TYPE.get(resource_type)
     if kind is not None:
         return kind
-    fields = dict(request_headers)
     if "prefetch" in fields.get("purpose", "") + fields.get("sec-purpose", ""):
         return Kind.XHR
     return Kind.IMAGE if fields.get("accept", "").startswith("image/") else kind_of_mime(mime)

@@ -5,12 +5,13 @@ Logs are read event by event: memory grows with the packets and frames in them, 
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from mixedsched.errors import InputError
 from mixedsched.world.browser.netlog._reader import EventReader
-from mixedsched.world.browser.netlog._text import LogText, NotALogError
+from mixedsched.world.browser.netlog._text import LogText, NotALogError, whole
 from mixedsched.world.browser.netlog._traffic import LoggedRequest, TrafficReader
 from mixedsched.world.browser.netlog._values import (
     ArrivalRun,
@@ -68,11 +69,9 @@ def read_traffic(path: Path, bodies_dir: Path | None = None) -> tuple[LoggedRequ
         raise InputError(f"{path} cannot be read", why=error.strerror or str(error), fix=_FIX) from error
     with file:
         try:
-            _, parts, constants = _begin(file, path)
-            reader = TrafficReader(constants["logEventTypes"], bodies_dir)
-            for name, event in parts:
-                if name == "events":
-                    _take(reader, event)
+            begun = _begin(file, path)
+            reader = TrafficReader(begun.event_types, bodies_dir)
+            _take_all(reader, begun.parts)
         except NotALogError as error:
             raise InputError(f"{path} is not a NetLog", why=str(error), fix=_FIX) from error
     return tuple(reader.requests)
@@ -80,14 +79,12 @@ def read_traffic(path: Path, bodies_dir: Path | None = None) -> tuple[LoggedRequ
 
 def _read(path: Path) -> NetLog:
     with path.open(encoding="utf-8", errors="replace") as file:
-        text, parts, constants = _begin(file, path)
-        client = constants.get("clientInfo")
-        client = client if isinstance(client, Mapping) else {}
+        begun = _begin(file, path)
+        client = _mapping(begun.constants.get("clientInfo"))
         version = str(client.get("version", ""))
-        reader = _reader(constants, path, version)
-        for name, event in parts:
-            if name == "events":
-                _take(reader, event)
+        _require_quic(begun.event_types, path, version)
+        reader = EventReader(begun.event_types, _mapping(begun.constants.get("quicError")))
+        _take_all(reader, begun.parts)
     sessions = reader.sessions()
     return NetLog(
         sessions=sessions,
@@ -96,17 +93,25 @@ def _read(path: Path) -> NetLog:
         streams=reader.streams(sessions),
         chromium_version=version,
         command_line=str(client.get("command_line", "")),
-        truncated=text.truncated,
+        truncated=begun.text.truncated,
         unavailable=reader.unavailable,
         http2_hosts=reader.http2_hosts,
     )
 
 
-def _begin(file: TextIO, path: Path) -> tuple[LogText, Iterator[tuple[str, Any]], Mapping[str, Any]]:
-    """The log's own names for numbers, and the text, positioned before all of its events.
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A log whose constants are known, and whose events are still to be read from `parts`."""
 
-    Chromium writes the constants first, so a pipe can be read. Where events come before them, the file is read again.
-    """
+    text: LogText
+    parts: Iterator[tuple[str, Any]]
+    constants: Mapping[str, Any]
+    event_types: Mapping[str, int]
+    """The log's own number of each event name."""
+
+
+def _begin(file: TextIO, path: Path) -> _Begun:
+    """Read the constants. Chromium writes them first, so a pipe can be read; if they come later, a file is read again."""
     text = LogText(file)
     parts = text.parts()
     is_past_events, constants = False, None
@@ -129,25 +134,31 @@ def _begin(file: TextIO, path: Path) -> tuple[LogText, Iterator[tuple[str, Any]]
         file.seek(0)
         text = LogText(file)
         parts = text.parts()
-    return text, parts, constants
+    try:
+        event_types = {name: whole(number) for name, number in constants["logEventTypes"].items()}
+    except (TypeError, ValueError) as error:
+        raise NotALogError(f"its constants are not as expected: {type(error).__name__} {error}") from error
+    return _Begun(text, parts, constants, event_types)
 
 
-def _reader(constants: Mapping[str, Any], path: Path, version: str) -> EventReader:
-    event_types, errors = constants["logEventTypes"], constants.get("quicError")
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _require_quic(event_types: Mapping[str, int], path: Path, version: str) -> None:
     if "QUIC_SESSION" not in event_types:
         raise InputError(
             f"{path} has nothing about QUIC",
             why=f"the browser that wrote it ({version or 'of unknown version'}) has no QUIC_SESSION event",
             fix="record the log with a current Chromium",
         )
-    try:
-        return EventReader(event_types, errors if isinstance(errors, Mapping) else {})
-    except (TypeError, ValueError) as error:
-        raise NotALogError(f"its constants are not as expected: {type(error).__name__} {error}") from error
 
 
-def _take(reader: EventReader | TrafficReader, event: Any) -> None:
-    try:
-        reader.read(event)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise NotALogError(f"an event is not as expected: {type(error).__name__} {error}") from error
+def _take_all(reader: EventReader | TrafficReader, parts: Iterator[tuple[str, Any]]) -> None:
+    for name, event in parts:
+        if name != "events":
+            continue
+        try:
+            reader.read(event)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise NotALogError(f"an event is not as expected: {type(error).__name__} {error}") from error

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mixedsched.world.browser.netlog._sessions import NotedSession, NotedStream, PacketCounts, reason_of
-from mixedsched.world.browser.netlog._text import count, split_header, text_or_none, whole
+from mixedsched.world.browser.netlog._text import count, facts_of, split_header, text_or_none, whole
 from mixedsched.world.browser.netlog._values import (
     Closing,
     FrameArrival,
@@ -45,10 +45,10 @@ class EventReader:
     event_types: number of each event name. quic_errors: number of each error name.
     """
 
-    def __init__(self, event_types: Mapping[str, Any], quic_errors: Mapping[str, Any]) -> None:
+    def __init__(self, event_types: Mapping[str, int], quic_errors: Mapping[str, Any]) -> None:
         known = {name: handler for name, handler in self._handlers().items() if name in event_types}
-        self._handler_of = {whole(event_types[name]): handler for name, handler in known.items()}
-        self._error_names = {number: name for name, number in quic_errors.items()}
+        self._handler_of = {event_types[name]: handler for name, handler in known.items()}
+        self._error_names = {number: name for name, number in quic_errors.items() if isinstance(number, int | str)}
         # Without either it is unknown which attempts became connections: all of them count.
         self._knows_connections = not {_FRAME, _COMPLETE}.isdisjoint(known)
         self.unavailable = tuple(fact for fact, names in _FACTS.items() if not set(names) <= known.keys())
@@ -85,11 +85,7 @@ class EventReader:
         number = event["type"]
         handler = self._handler_of.get(number if isinstance(number, int) else whole(number))
         if handler is not None:
-            time_ms = float(event["time"])
-            if not math.isfinite(time_ms):
-                raise ValueError(f"the time is {time_ms}")
-            phase = whole(event.get("phase", 0))
-            handler(whole(event["source"]["id"]), phase, event.get("params") or {}, time_ms)
+            handler(*facts_of(event))
 
     def _session(self, source: int) -> NotedSession | None:
         """None for sessions older than the log."""

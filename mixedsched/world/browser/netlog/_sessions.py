@@ -72,8 +72,9 @@ class Packets:
         taken = self._numbers_of_other_spaces()
         next_number = 0
         for number in sorted(self._frames):
-            lost = number - next_number - sum(next_number <= other < number for other in taken)
-            losses += [(self._came_ms[number], lost)] if lost else []
+            if number > next_number:
+                lost = number - next_number - sum(next_number <= other < number for other in taken)
+                losses += [(self._came_ms[number], lost)] if lost else []
             next_number = number + 1
             frames = self._frames[number]
             held_bytes = counter.packet(number, [entry[:3] for entry in frames])

@@ -7,14 +7,16 @@ on one line, or indented. A browser that is killed stops anywhere.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 _CHUNK_CHARACTERS = 1 << 18
 _VALUE_CHARACTERS_MOST = 1 << 26  # no event, nor all constants together, come near it
+_NUMBERS_END = 1 << 62  # where QUIC's numbers end (RFC 9000 section 16), and times long before
 
 _SPACE = re.compile(r"[ \t\r\n\ufeff]*")
-_MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}"]', re.DOTALL)
+# Possessive (*+), or each character of a long string without its end would be remembered, in many times its memory.
+_MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{}"]', re.DOTALL)
 _SCALAR = re.compile(r"[-+.\w]*")
 _DECODER = json.JSONDecoder()
 
@@ -134,6 +136,14 @@ def _is_open(text: str) -> bool:
     return True
 
 
+def facts_of(event: Mapping[str, Any]) -> tuple[int, int, Mapping[str, Any], float]:
+    """Source, phase, parameters, and time in ms. Raises KeyError, TypeError or ValueError if it is not an event."""
+    time_ms = float(event["time"])
+    if not abs(time_ms) < _NUMBERS_END:
+        raise ValueError(f"the time is {time_ms}")
+    return whole(event["source"]["id"]), whole(event.get("phase", 0)), event.get("params") or {}, time_ms
+
+
 def whole(value: Any) -> int:
     """A whole number, however it is written. Raises ValueError or TypeError."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -151,10 +161,10 @@ def whole(value: Any) -> int:
 
 
 def count(value: Any) -> int:
-    """A whole number from 0. Raises ValueError or TypeError."""
+    """A whole number that QUIC could carry. Raises ValueError or TypeError."""
     number = whole(value)
-    if number < 0:
-        raise ValueError(f"{number} is negative")
+    if not 0 <= number < _NUMBERS_END:
+        raise ValueError(f"{value} is negative, or too large")
     return number
 
 

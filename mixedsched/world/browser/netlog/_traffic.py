@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mixedsched.world.browser.netlog._text import count, split_header, whole
+from mixedsched.world.browser.netlog._text import count, facts_of, split_header, whole
 
 _CACHE_MISS = -400  # ERR_CACHE_MISS, of net/base/net_error_list.h
 _BEGIN_PHASE = 1
@@ -20,7 +20,7 @@ _STATUS_LINE = re.compile(r"HTTP/[\d.]+ +(\d{3})")
 _Params = Mapping[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class LoggedRequest:
     """One request of the log; a redirect is one of its own, and so is its target. Times are NetLog's, in whole ms."""
 
@@ -59,9 +59,9 @@ class TrafficReader:
     event_types: number of each event name. bodies_dir: where bodies go, as files with numbers for names; None for nowhere.
     """
 
-    def __init__(self, event_types: Mapping[str, Any], bodies_dir: Path | None) -> None:
+    def __init__(self, event_types: Mapping[str, int], bodies_dir: Path | None) -> None:
         handlers = self._handlers()
-        self._handler_of = {whole(event_types[name]): handlers[name] for name in handlers if name in event_types}
+        self._handler_of = {event_types[name]: handlers[name] for name in handlers if name in event_types}
         self._bodies_dir = bodies_dir
         self._current: dict[int, LoggedRequest] = {}
         self._priorities: dict[int, str] = {}
@@ -87,8 +87,7 @@ class TrafficReader:
         number = event["type"]
         handler = self._handler_of.get(number if isinstance(number, int) else whole(number))
         if handler is not None:
-            source, phase = whole(event["source"]["id"]), whole(event.get("phase", 0))
-            handler(source, phase, event.get("params") or {}, float(event["time"]))
+            handler(*facts_of(event))
 
     def _alive(self, source: int, phase: int, params: _Params, time_ms: float) -> None:
         if "priority" in params:
