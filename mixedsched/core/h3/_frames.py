@@ -106,9 +106,9 @@ def read_varint(data: bytes | bytearray, position: int) -> tuple[int, int] | Non
 class FloodGate:
     """A token bucket on the caller's clock, one per connection.
 
-    Frames of the control stream, useless frames on request streams, and cancelled requests take a token each; a request that is
-    not cancelled brings one back, so that a page may signal each of its requests however many and fast they are. (nghttp3
-    allows 1000 at once and 33 per second.)
+    Frames of the control stream, useless frames on request streams, and requests that are cancelled or malformed take a token
+    each; any other request brings one back, so that a page may signal each of its requests however many and fast they are.
+    (nghttp3 allows 1000 at once and 33 per second.)
     """
 
     def __init__(self, now_s: float) -> None:
@@ -116,7 +116,7 @@ class FloodGate:
         self._at_s = now_s
 
     def take(self, now_s: float, count: int = 1) -> None:
-        """Take tokens for `count` frames or cancellations. Raises Http3Error when there are too many."""
+        """Take tokens for `count` frames or failed requests. Raises Http3Error when there are too many."""
         if count == 0:
             return
         self._tokens = min(float(BURST), self._tokens + (now_s - self._at_s) * PER_SECOND) - count

@@ -64,7 +64,7 @@ class HttpLayer(HttpSender):
     @property
     def is_reading(self) -> bool:
         """Whether a request that is to be served has begun to arrive and is not complete."""
-        return any(not request.is_abandoned and not request.is_ended for request in self._requests.values())
+        return any(request.is_arriving for request in self._requests.values())
 
     def awaits_request(self, stream_id: int) -> bool:
         """Whether a request may still come on a stream, or the rest of one."""
@@ -86,11 +86,10 @@ class HttpLayer(HttpSender):
             self._unidirectional.pop(stream_id, None)
             return []
         request = self._request(stream_id)
+        if not request.is_arriving:
+            return []  # it is complete, or we have asked for this
         self._note_cancelled(request, now_s)
-        if request.is_ended or request.is_abandoned:
-            return []
         self._abandon(request)
-        self._count_held(request)
         if request.has_head:
             return [RequestFailed(stream_id, ErrorCode.H3_REQUEST_CANCELLED)] if self._is_live else []
         self._quic.reset_stream(stream_id, ErrorCode.H3_REQUEST_INCOMPLETE)
@@ -104,8 +103,8 @@ class HttpLayer(HttpSender):
             self._note_cancelled(self._requests.get(stream_id), now_s)
 
     def _note_cancelled(self, request: RequestStream | None, now_s: float) -> None:
-        """The client gives a request up, which takes back what its head has earned: else there would be no bound for a client
-        that cancels each of its requests."""
+        """The client cancels a request, or breaks a rule so that its stream is reset. That takes back what its head has earned:
+        else nothing would bound a client that does so with each of its requests."""
         if request is None or not request.has_earned:
             self._gate.take(now_s)
         else:
@@ -115,14 +114,12 @@ class HttpLayer(HttpSender):
     def is_arriving(self, stream_id: int) -> bool:
         """Whether the rest of a request is still to come, and not yet refused."""
         request = self._requests.get(stream_id)
-        return request is not None and not (request.is_ended or request.is_abandoned)
+        return request is not None and request.is_arriving
 
     def stop_reading(self, stream_id: int, error_code: ErrorCode) -> None:
         """Nothing more is wanted of a request that may still be arriving."""
         if self.is_arriving(stream_id):
-            request = self._requests[stream_id]
-            self._abandon(request)
-            self._count_held(request)
+            self._abandon(self._requests[stream_id])
             self._quic.stop_stream(stream_id, error_code)
 
     def forget(self, stream_id: int) -> None:
@@ -130,10 +127,9 @@ class HttpLayer(HttpSender):
         self._unidirectional.pop(stream_id, None)
         request = self._requests.pop(stream_id, None)
         if request is not None:
-            self._held_bytes -= request.counted_bytes
             if request.is_blocked:
                 self._abandon(request)
-                self._count_early(request)
+            self._held_bytes -= request.counted_bytes
 
     def shrink(self) -> None:
         """Give back the room of requests that are over."""
@@ -225,7 +221,7 @@ class HttpLayer(HttpSender):
         try:
             yield from events
         except StreamError as error:
-            self._gate.take(now_s)
+            self._note_cancelled(request, now_s)
             self._abandon(request)
             if not request.is_ended:
                 self._quic.stop_stream(request.stream_id, error.error_code)
@@ -258,7 +254,9 @@ class HttpLayer(HttpSender):
             yield RequestEnded(request.stream_id, request.trailers)
 
     def _decode(self, request: RequestStream, size_bytes: int) -> Iterator[HttpEvent]:
-        """A field section has come, unless it is too long to be kept."""
+        """A field section has come, unless it is too long to be kept. size_bytes: its size, 0 to go on with those kept."""
+        if request.is_tunnel and (size_bytes or request.sections):
+            raise Http3Error(ErrorCode.H3_FRAME_UNEXPECTED, "a tunnel has DATA frames only")
         if size_bytes > MAX_SECTION_BYTES:
             yield from self._refuse_section(request)
         while request.sections and not request.is_blocked:
@@ -295,6 +293,7 @@ class HttpLayer(HttpSender):
         else:
             head = read_head(fields, extended=self._is_live)
             request.content_length = content_length(fields)
+            request.is_tunnel = head.protocol is not None
             request.has_head = True
             self._gate.earn()
             request.has_earned = True
@@ -311,6 +310,7 @@ class HttpLayer(HttpSender):
 
     def _abandon(self, request: RequestStream) -> None:
         request.abandon()
+        self._count_held(request)
         self._send_critical(self._decoder_id, self._qpack.cancel(request.stream_id))
 
     def _count_held(self, request: RequestStream) -> None:

@@ -14,6 +14,7 @@ FIELD_OVERHEAD_BYTES = 32  # what each line adds to the size of a section (RFC 9
 
 _NAME = re.compile(rb":?[!#$%&'*+\-.^_`|~0-9a-z]+")
 _METHOD = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9+\-.]*")  # RFC 3986 section 3.1
 _BAD_VALUE = re.compile(rb"[\0\r\n]|\A[ \t]|[ \t]\Z")
 _PSEUDO = frozenset({b":method", b":scheme", b":authority", b":path"})
 _PSEUDO_EXTENDED = _PSEUDO | {b":protocol"}
@@ -55,7 +56,7 @@ def read_head(fields: Headers, *, extended: bool = False) -> RequestHead:
             raise _malformed("a pseudo-header field that is unknown, doubled or late")
         else:
             pseudo[name] = value
-    method = pseudo.get(b":method", b"")
+    method, scheme = pseudo.get(b":method", b""), pseudo.get(b":scheme", b"")
     if not _METHOD.fullmatch(method):
         raise _malformed("no method")
     head = RequestHead(
@@ -70,9 +71,9 @@ def read_head(fields: Headers, *, extended: bool = False) -> RequestHead:
     if method == b"CONNECT" and head.protocol is None:
         if b":scheme" in pseudo or b":path" in pseudo or not head.authority:
             raise _malformed("CONNECT needs an authority and nothing else")
-    elif b":scheme" not in pseudo or not head.path:
+    elif not _SCHEME.fullmatch(scheme) or not head.path:
         raise _malformed("no scheme or no path")
-    elif pseudo[b":scheme"] in _WITH_AUTHORITY and (not head.authority or "@" in head.authority):
+    elif scheme.lower() in _WITH_AUTHORITY and (not head.authority or "@" in head.authority):
         raise _malformed("no authority, or one with user information")
     return head
 
@@ -130,6 +131,7 @@ class RequestStream:
         self.sections: deque[bytes] = deque()  # encoded (head, then trailers), waiting to be decoded
         self.is_blocked = False  # the first section waits for the encoder stream
         self.has_head = False  # and it is decoded
+        self.is_tunnel = False  # opened by an extended CONNECT
         self.has_earned = False  # a token of the flood gate, which cancelling takes back
         self.content_length: int | None = None  # as the head announced it
         self.body_bytes = 0
@@ -145,6 +147,11 @@ class RequestStream:
         self._in_data = False  # a kept DATA frame was begun
 
     @property
+    def is_arriving(self) -> bool:
+        """Whether more of the request is to come, and wanted."""
+        return not (self.is_ended or self.is_abandoned)
+
+    @property
     def held_bytes(self) -> int:
         """Bytes that were fed and are kept."""
         return self._frames.held_bytes + sum(len(section) for section in self.sections)
@@ -152,7 +159,7 @@ class RequestStream:
     @property
     def early_bytes(self) -> int:
         """Bytes of a kept body that has come before its head could be decoded, and may go on coming."""
-        return 0 if self.has_head else sum(map(len, self._body))
+        return 0 if self.has_head or self.is_abandoned else self.body_bytes
 
     def abandon(self) -> None:
         """Drop what was kept and whatever is still to come."""

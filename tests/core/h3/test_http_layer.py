@@ -73,6 +73,9 @@ MALFORMED = {
     "no_path": GET[:3],
     "empty_path": [*GET[:3], (b":path", b"")],
     "no_scheme": [GET[0], *GET[2:]],
+    "empty_scheme": [GET[0], (b":scheme", b""), *GET[2:]],
+    "scheme_is_none": [GET[0], (b":scheme", b"ht tps"), *GET[2:]],
+    "no_authority_in_capitals": [GET[0], (b":scheme", b"HTTPS"), GET[3]],
     "no_method": GET[1:],
     "method_is_no_token": [(b":method", b"G ET"), *GET[1:]],
     "no_authority": [*GET[:2], GET[3]],
@@ -295,6 +298,9 @@ def cancelled(count: int, *, of: bytes, is_complete: bool, how: str) -> int | No
             raw.reset(stream_id)
         if how in ("stop", "both"):
             raw.stop(stream_id)
+        if how == "mistake":
+            raw.feed(stream_id, b"", end_stream=True)
+            assert raw.error_code is not None or raw.quic.resets[-1] == (stream_id, ErrorCode.H3_MESSAGE_ERROR)
         raw.layer.forget(stream_id)
     return raw.error_code
 
@@ -306,6 +312,7 @@ def cancelled(count: int, *, of: bytes, is_complete: bool, how: str) -> int | No
         (head(), False, "reset"),
         (head(), False, "both"),  # as browsers cancel
         (head(), True, "stop"),  # a complete one has no other way
+        (head((b"content-length", b"5"), fields=POST), False, "mistake"),  # for which we reset the stream
     ],
 )
 def test_rapid_cancelling_is_bounded_in_whichever_way(of: bytes, is_complete: bool, how: str) -> None:
@@ -314,6 +321,17 @@ def test_rapid_cancelling_is_bounded_in_whichever_way(of: bytes, is_complete: bo
         "someone leaves a page with hundreds of images"
     )
     assert cancelled(2000, of=of, is_complete=is_complete, how=how) == ErrorCode.H3_EXCESSIVE_LOAD
+
+
+def test_who_stops_an_upload_because_we_ask_for_it_cancels_nothing() -> None:
+    """RFC 9000 section 3.5: the answer to STOP_SENDING is RESET_STREAM."""
+    raw = Raw(is_live=True)
+    for stream_id in range(0, 8000, 4):
+        raw.feed(stream_id, head(fields=POST))
+        raw.layer.stop_reading(stream_id, ErrorCode.H3_NO_ERROR)
+        raw.reset(stream_id)
+        raw.layer.forget(stream_id)
+    assert (raw.error_code, len(raw.quic.stops)) == (None, 2000)
 
 
 def test_requests_make_room_for_cancelling_others() -> None:
@@ -388,6 +406,28 @@ def test_trailers_that_are_too_long_fail_a_request_whose_responder_waits_for_the
     assert raw.error_code is None
     raw = Raw().feed(0, head(fields=POST) + trailers, end_stream=True)
     assert [type(event) for event in raw.events] == [RequestReceived]
+
+
+TUNNEL = [(b":method", b"CONNECT"), (b":protocol", b"websocket"), *GET[1:]]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [section([]), section([(b"a", b"b")]), b"", bytes(MAX_SECTION_BYTES + 1)],
+    ids=["no_lines", "a_line", "no_bytes", "too_long"],
+)
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_tunnel_has_no_trailers(more: bytes, waits: bool) -> None:
+    """RFC 9114 section 4.4: only DATA frames, and those of unknown types."""
+    instructions, headers = blocked(fields=TUNNEL) if waits else (b"", head(fields=TUNNEL))
+    raw = Raw(is_live=True).feed(0, headers + frame(DATA, b"abc") + frame(0x21, b"grease"))
+    if waits and len(more) <= MAX_SECTION_BYTES:
+        raw.feed(0, frame(HEADERS, more)).feed(ENCODER, instructions)
+    else:
+        raw.feed(ENCODER, instructions or b"\x02")
+        assert [type(event) for event in raw.events] == [RequestReceived, BodyReceived]
+        raw.feed(0, frame(HEADERS, more))
+    assert raw.error_code == ErrorCode.H3_FRAME_UNEXPECTED
 
 
 def test_heads_that_waited_are_told_in_order_of_stream() -> None:
