@@ -7,8 +7,10 @@ _MAX_AGE_S = 86400  # RFC 7838 section 3.1: what counts where nothing is said
 _NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _PARAMETER = re.compile(rf"[ \t]*;[ \t]*({_NAME})=({_NAME}|{_QUOTED})")
-_ALTERNATIVE = re.compile(rf"({_NAME})=({_QUOTED})((?:[ \t]*;[ \t]*{_NAME}=(?:{_NAME}|{_QUOTED}))*)[ \t]*(?:,[ \t]*|$)")
-_AUTHORITY = re.compile(r"(\[[^\]]*\]|[^:\[\]]*):(\d{1,5})")
+_ALTERNATIVE = re.compile(  # behind it there may be empty elements (RFC 9110 section 5.6.1.2)
+    rf"({_NAME})=({_QUOTED})((?:[ \t]*;[ \t]*{_NAME}=(?:{_NAME}|{_QUOTED}))*)[ \t]*(?:,[ \t,]*|$)"
+)
+_AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]\x00-\x20\x7f]*):(\d{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ def alternatives(field: str) -> tuple[AlternativeService, ...]:
     """
     found: list[AlternativeService] = []
     place = 0
-    text = field.strip(" \t")
+    text = field.strip(" \t,")
     while match := _ALTERNATIVE.match(text, place):
         authority = _AUTHORITY.fullmatch(_unquoted(match[2]))
         if authority is None or not 0 < int(authority[2]) < 1 << 16:

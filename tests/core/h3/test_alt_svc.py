@@ -23,11 +23,17 @@ DAY_S = 86400
         ),
         ('h3="[2001:db8::1]:443"', [AlternativeService("h3", "[2001:db8::1]", 443, DAY_S)]),
         ('w%3Dx=":1"', [AlternativeService("w=x", "", 1, DAY_S)]),
+        (
+            ',h3=":443" , ,,h2=":444",',
+            [AlternativeService("h3", "", 443, DAY_S), AlternativeService("h2", "", 444, DAY_S)],
+        ),
         ("clear", []),
         ("", []),
         ("h3=:443", []),
         ('h3=":0"', []),
         ('h3=":70000"', []),
+        ('h3="a\0b:443"', []),
+        ('h3="[\0]:443"', []),
         ('h3=":443"; ma=soon', [AlternativeService("h3", "", 443, DAY_S)]),
     ],
 )
