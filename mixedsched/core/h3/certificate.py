@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
@@ -46,8 +47,11 @@ class Certificate:
 
     @classmethod
     def from_pem(cls, pem: str) -> Self:
-        """Undoes to_pem. Raises ValueError where there is no certificate, no key, or one of another kind."""
-        key = serialization.load_pem_private_key(pem.encode(), password=None)
+        """Undoes to_pem. Raises ValueError if there is no certificate, or no key that is unencrypted and of a known kind."""
+        try:
+            key = serialization.load_pem_private_key(pem.encode(), password=None)
+        except (TypeError, UnsupportedAlgorithm) as error:
+            raise ValueError(str(error)) from error
         if not isinstance(key, ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey):
             raise ValueError("the key is neither of elliptic curves, nor Ed25519, nor RSA")  # noqa: TRY004 - the text is at fault
         leaf, *chain = x509.load_pem_x509_certificates(pem.encode())
