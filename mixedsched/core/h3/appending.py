@@ -17,7 +17,8 @@ from mixedsched.core.h3.response import Headers, RequestHead
 HEAD_BYTES = 32 * 1024
 """So much of a document is looked through for a policy of its own."""
 _GZIP_LEVEL, _GZIP = 5, 31
-_META = re.compile(rb"<meta\b[^>]*http-equiv\s*=\s*[\"']?content-security-policy[\"']?[^>]*>", re.IGNORECASE)
+_META = re.compile(rb"<meta\b[^>]*>", re.IGNORECASE)
+_STATES_POLICY = re.compile(rb"http-equiv\s*=\s*[\"']?content-security-policy", re.IGNORECASE)
 _CONTENT = re.compile(rb"\bcontent\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _OF_OTHER_BYTES = frozenset({b"content-md5", b"digest", b"content-digest", b"repr-digest", b"accept-ranges"})
 _POLICIES = (b"content-security-policy", b"content-security-policy-report-only")
@@ -74,9 +75,9 @@ def forbidden_by(fields: Iterable[tuple[bytes, bytes]]) -> str | None:
 
 
 def forbidden_within(start: bytes) -> str | None:
-    """The same of policies that the beginning of a document states itself."""
-    for tag in _META.findall(start):
-        content = _CONTENT.search(tag)
+    """The same of policies that the beginning of a document states itself. Takes time in proportion to its size."""
+    for tag in _META.findall(start[: start.rfind(b">") + 1]):
+        content = _CONTENT.search(tag) if _STATES_POLICY.search(tag) else None
         if content is not None:
             found = _forbidding(html.unescape((content[1] or content[2] or b"").decode("latin-1")))
             if found is not None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.h3.appending import (
+    HEAD_BYTES,
     ScriptAppender,
     changed_fields,
     for_plain_document,
@@ -99,6 +100,13 @@ def test_a_policy_that_forbids_the_script_or_its_report_is_found(policy: str, di
         f"<META content='{quoted}' http-equiv=content-security-policy>",
     ):
         assert forbidden_within(b"<head><title>x</title>" + tag.encode()) == directive
+
+
+def test_a_document_of_unfinished_tags_is_looked_through_once() -> None:
+    """Its server has other pages to send."""
+    tag = b"<meta http-equiv=content-security-policy "
+    assert forbidden_within(tag * (HEAD_BYTES // len(tag))) is None
+    assert forbidden_within(tag * 100 + b"content=\"script-src 'none'\">") == "script-src"
 
 
 def test_fields_tell_of_the_bytes_that_are_sent() -> None:
