@@ -13,7 +13,7 @@ from mixedsched.core.h3.appending import (
     takes_gzip,
     wants_script,
 )
-from mixedsched.core.h3.response import BytesBody, RequestHead, Responder, Response, close_body
+from mixedsched.core.h3.response import BodyLostError, BytesBody, RequestHead, Responder, Response, close_body
 from mixedsched.core.learning.beacon import BEACON_PATH, QUERY_MOST, SCRIPT, is_beacon
 
 SCRIPT_BYTES = SCRIPT.encode()
@@ -95,7 +95,10 @@ class BeaconFiles:
         made = self._made.get((tag, gzips)) if tag is not None else None
         if made is None:
             appender = ScriptAppender(SCRIPT_BYTES, gzips)
-            made = appender.feed(body.read(body.size_bytes)) + appender.end()
+            try:
+                made = appender.feed(body.read(body.size_bytes)) + appender.end()
+            except BodyLostError:  # the file is changing at this moment
+                return None
             if appender.why_not is not None:
                 self._left_alone.tell(head.path, appender.why_not)
                 return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from mixedsched.core.h3.response import RequestHead, Response
+from mixedsched.core.h3.response import BodyLostError, BytesBody, RequestHead, Response
 from mixedsched.core.learning.beacon import BEACON_PATH, SCRIPT
 from mixedsched.world.server.beacons import BeaconFiles
 from mixedsched.world.server.site import SiteEntry
@@ -75,6 +75,36 @@ def test_ranges_heads_and_all_that_is_no_document_are_as_without_it(tmp_path: Pa
 def test_a_document_that_cannot_be_decoded_is_sent_as_it_is(tmp_path: Path) -> None:
     response, body = Asked(tmp_path)("/odd", accept_encoding="gzip")
     assert (response.status, body) == (200, b"no gzip")
+
+
+class _Changing:
+    """A site whose document is written while it is read, once."""
+
+    def __init__(self) -> None:
+        self.closed: list[bool] = []
+
+    def respond(self, head: RequestHead) -> Response:
+        body = _Lost(self.closed) if not self.closed else BytesBody(PAGE)
+        return Response(200, [(b"content-type", b"text/html")], body, "text/html")
+
+
+class _Lost(BytesBody):
+    def __init__(self, closed: list[bool]) -> None:
+        super().__init__(PAGE)
+        self._closed = closed
+
+    def read(self, size_bytes: int) -> bytes:
+        raise BodyLostError("the file has changed while it was sent")
+
+    def close(self) -> None:
+        self._closed.append(True)
+
+
+def test_a_document_that_changes_while_it_is_read_is_asked_for_again_without_the_script() -> None:
+    site = _Changing()
+    files = BeaconFiles(site, [].append)
+    response = files.respond(RequestHead("GET", "x.test", "/", [(b"sec-fetch-dest", b"document")]))
+    assert (body_of(response), site.closed) == (PAGE, [True])
 
 
 def test_a_page_whose_policy_forbids_it_is_left_alone_and_that_is_said_once(tmp_path: Path) -> None:
