@@ -28,9 +28,9 @@ MOST_BYTES_LATE = 1_600_000
 """Of a probe with a late request: it is over sooner where that is answered sooner."""
 
 FIRST_SHARE = 0.7
-"""What who must go first gets at least: handlers may leave gaps, which others fill."""
+"""The least share of a response that must go first: handlers may leave gaps, which others fill."""
 STARVED_SHARE = 0.1
-"""Who gets less than this beside one other starves."""
+"""A response with less than this share beside one other starves."""
 EQUAL_WITHIN = 0.25
 """How far a share may be from the mean, as a part of it."""
 
@@ -122,13 +122,11 @@ def _overtakes(winner: int, other: int) -> Judge:
     def judge(seen: SeenConnection) -> RuleVerdict:
         order = seen.order()
         place = _begin_of(order, winner)
-        if place is None:
-            total = sum(size for _, size in order)
-            return (
-                RuleVerdict("wrong", f"waits behind {total // 1000} kB of the other")
-                if total >= MOST_BYTES_LATE
-                else RuleVerdict("unclear", "the other response ended before")
-            )
+        total = sum(size for _, size in order)
+        if place is None and total >= MOST_BYTES_LATE:
+            return RuleVerdict("wrong", f"waits behind {total // 1000} kB of the other")
+        if place is None or (other in seen.ended and _begin_of(order[place:], other) is None):
+            return RuleVerdict("unclear", "the other response ended before")
         return _judge_shares(shares_within(order[place:], (winner, other), 0, LOOK_BYTES), winner)
 
     return judge

@@ -52,9 +52,9 @@ class SeenConnection:
 def shares_within(
     order: Sequence[tuple[int, int]], streams: Collection[int], skip_bytes: int, look_bytes: int
 ) -> dict[int, float]:
-    """What part of the data each of these streams got, after so many bytes of all and over so many; empty if too few came.
+    """The share that each of these streams got of the first `look_bytes` of their data, behind `skip_bytes` of all data.
 
-    At least half of `look_bytes` must have been seen.
+    Empty if less than half of `look_bytes` came.
     """
     got = dict.fromkeys(sorted(streams), 0)
     passed = 0

@@ -1,4 +1,4 @@
-"""What a client writes on its streams, rule or no rule: frames and field sections as bytes."""
+"""What a client writes on its streams, legal or not: frames and field sections as bytes."""
 
 from dataclasses import dataclass
 
@@ -27,17 +27,12 @@ class WirePiece:
 SETTINGS = encode_frame(FrameType.SETTINGS, b"")
 """Nothing is set, so that field sections come without a dynamic table."""
 BEGINNING = bytes([StreamType.CONTROL]) + SETTINGS
-"""The begin of a control stream."""
+"""The beginning of a control stream."""
 
 
 def frame(frame_type: int, payload: bytes = b"") -> bytes:
     """A whole frame."""
     return encode_frame(frame_type, payload)
-
-
-def number(value: int) -> bytes:
-    """A variable-length integer."""
-    return encode_uint_var(value)
 
 
 def update(stream_id: int, value: str, *, for_push: bool = False) -> bytes:

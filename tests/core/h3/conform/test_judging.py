@@ -89,6 +89,16 @@ def test_orders_are_judged_by_shares_behind_a_free_beginning(rule: str, what: st
     assert probe_of(rule, what).judge(seen_of(order)).word == word
 
 
+def test_a_late_response_behind_the_end_of_the_other_has_not_overtaken_it() -> None:
+    probe = probe_of("43", "while")
+    seen = seen_of("A" * 1000 + "B" * 256)
+    seen.ended = {0}
+    assert probe.judge(seen) == RuleVerdict("unclear", "the other response ended before")
+    seen = seen_of("A" * 300 + "B" * 256 + "A")
+    seen.ended = {0}
+    assert probe.judge(seen).word == "right"
+
+
 def test_a_late_request_has_been_seen_enough_a_window_after_its_first_byte() -> None:
     probe = probe_of("43", "while")
     assert not is_seen_enough(probe, seen_of("A" * 900 + "B" * 255))
