@@ -1,6 +1,5 @@
 """What is asked for, and what came back."""
 
-import ipaddress
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ BODY_MOST_BYTES = 1 << 20
 """More of a body is not read."""
 TIMEOUT_S = 5.0
 """For a connection, and again for an answer."""
-_AS_THEY_ARE = "".join(map(chr, range(0x21, 0x7F)))  # of the signs of a path; all others are escaped, as browsers do
+_AS_THEY_ARE = "".join(map(chr, range(0x21, 0x7F)))  # characters of a path; all others are escaped, as browsers do
 FIELDS = {"user-agent": "mixedsched", "accept-encoding": "gzip"}
 """Of each request: contents are compared as they are sent to browsers, compressed or not."""
 
@@ -57,15 +56,6 @@ class HttpsPage:
         """As in a Host field."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == 443 else f"{host}:{self.port}"
-
-    @property
-    def is_by_address(self) -> bool:
-        """Whether the host is an IP address, which no SNI can name."""
-        try:
-            ipaddress.ip_address(self.host)
-        except ValueError:
-            return False
-        return True
 
 
 def _refuse_without_certificates(file: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from aioquic.asyncio.client import connect
 from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.h3.connection import ErrorCode, H3Connection
-from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
+from aioquic.h3.events import DataReceived, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEvent, StreamReset
 
@@ -34,7 +34,7 @@ _TELL_ERRORS = ((socket.IPPROTO_IP, 11), (socket.IPPROTO_IPV6, 25)) if sys.platf
 
 
 class _OneRequest(QuicConnectionProtocol):
-    """Asks once. Whether it is connected, and whether there is an answer or none to come, are futures."""
+    """Makes one request. connected, answered: futures, False once that will not be any more."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -46,6 +46,7 @@ class _OneRequest(QuicConnectionProtocol):
         self.ended: ConnectionTerminated | None = None
         self.error: Exception | None = None
         self._http: H3Connection | None = None
+        self._stream_id: int | None = None  # of the request
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -56,10 +57,10 @@ class _OneRequest(QuicConnectionProtocol):
 
     def ask(self, target: HttpsPage) -> None:
         assert self._http is not None, "it is connected"
-        stream_id = self._quic.get_next_available_stream_id()
+        self._stream_id = self._quic.get_next_available_stream_id()
         pairs = {":method": "GET", ":scheme": "https", ":authority": target.authority, ":path": target.path}
         fields = [(name.encode(), value.encode()) for name, value in (pairs | FIELDS).items()]
-        self._http.send_headers(stream_id, fields, end_stream=True)
+        self._http.send_headers(self._stream_id, fields, end_stream=True)
         self.transmit()
 
     def error_received(self, exc: Exception) -> None:
@@ -74,21 +75,23 @@ class _OneRequest(QuicConnectionProtocol):
                 self.connected.set_result(True)
         if isinstance(event, ConnectionTerminated):
             self.ended = event
-        if isinstance(event, ConnectionTerminated | StreamReset):
+        if isinstance(event, ConnectionTerminated) or (
+            isinstance(event, StreamReset) and event.stream_id == self._stream_id
+        ):
             self._settle(False)
         for item in self._http.handle_event(event) if self._http is not None else ():
-            self._take(item)
+            # What a server pushes is on other streams.
+            if isinstance(item, HeadersReceived | DataReceived) and item.stream_id == self._stream_id:
+                self._take(item)
 
-    def _take(self, event: H3Event) -> None:
+    def _take(self, event: HeadersReceived | DataReceived) -> None:
         if isinstance(event, HeadersReceived):
             lines = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers]
             is_final = lines[:1] and lines[0][0] == ":status" and not lines[0][1].startswith("1")
             self.head = lines if is_final else self.head  # trailers and interim responses are of no interest
-        if isinstance(event, DataReceived):
+        else:
             self.body += event.data
-        if isinstance(event, HeadersReceived | DataReceived) and (
-            event.stream_ended or len(self.body) >= BODY_MOST_BYTES
-        ):
+        if event.stream_ended or len(self.body) >= BODY_MOST_BYTES:
             self._settle(True)
 
     def _settle(self, value: bool) -> None:
@@ -102,7 +105,8 @@ async def ask_over_quic(target: HttpsPage, port: int | None = None, host: str | 
 
     Raises RefusedError if there is no answer.
     """
-    udp_host, udp_port = target.host if host is None else host, target.port if port is None else port
+    udp_host = target.host if host is None else host.strip("[]")  # as in addresses, where IPv6 has brackets
+    udp_port = target.port if port is None else port
     configuration = QuicConfiguration(
         is_client=True,
         alpn_protocols=["h3"],
@@ -123,7 +127,7 @@ async def ask_over_quic(target: HttpsPage, port: int | None = None, host: str | 
                 raise _refused(client, where)
             connected_ms = (time.monotonic() - began_s) * 1000
             client.ask(target)
-            await asyncio.wait_for(client.answered, TIMEOUT_S)
+            await _answered(client)
             answer = _answer_of(client, connected_ms, where)
             client.close(error_code=ErrorCode.H3_NO_ERROR)
             return answer
@@ -132,6 +136,16 @@ async def ask_over_quic(target: HttpsPage, port: int | None = None, host: str | 
     except (OSError, UnicodeError) as error:  # UnicodeError: an announced host that can be none
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise RefusedError(f"no answer from {where}", why=why) from error
+
+
+async def _answered(client: _OneRequest) -> None:
+    """Wait for the end of the answer, for as long as more of it comes. Raises TimeoutError."""
+    read_bytes = -1
+    while not client.answered.done():
+        if len(client.body) == read_bytes:
+            raise TimeoutError
+        read_bytes = len(client.body)
+        await asyncio.wait([client.answered], timeout=TIMEOUT_S)
 
 
 def _answer_of(client: _OneRequest, connected_ms: float, where: str) -> HttpsAnswer:

@@ -12,6 +12,7 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -62,8 +63,8 @@ class Talk:
     def __init__(self, host: str, port: int, name: str, *, rate_bytes_per_s: int = RATE_BYTES_PER_S) -> None:
         """Connect. name: of the host in the handshake. The certificate is not checked: what is asked for is thrown away.
 
-        Of several addresses the first that anybody is at is taken, IPv4 before IPv6. Raises MissingPartError if nothing there
-        speaks HTTP/3, MixedschedError if it ends the connection at once.
+        Of several addresses the first at which something listens is taken, IPv4 before IPv6. Raises MissingPartError if
+        nothing there speaks HTTP/3, MixedschedError if it ends the connection at once.
         """
         self._where = host_and_port(host, port)
         self._rate_bytes_per_s = rate_bytes_per_s
@@ -144,9 +145,13 @@ class Talk:
             self._socket.close()
 
     def write(self, stream_id: int, data: bytes, *, ends: bool = False) -> None:
-        """Give bytes to a stream; `run` sends them, those of several streams in one packet where they fit."""
+        """Give bytes to a stream; `run` sends them, those of several streams in one packet where they fit.
+
+        Nothing happens if the server has stopped the stream, or closed the connection.
+        """
         if self.seen.closed is None:
-            self._quic.send_stream_data(stream_id, data, ends)
+            with suppress(RuntimeError, ValueError):  # as aioquic tells of a stream that was stopped
+                self._quic.send_stream_data(stream_id, data, ends)
 
     def run(self, until: Callable[[SeenConnection], bool], limit_s: float) -> None:
         """Go on until this holds, the connection ends, or the time is over."""

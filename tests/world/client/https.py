@@ -17,9 +17,11 @@ from aioquic.asyncio import QuicConnectionProtocol, serve
 from aioquic.h3.connection import H3Connection
 from aioquic.h3.events import HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.events import ProtocolNegotiated, QuicEvent
+from aioquic.quic.events import ProtocolNegotiated, QuicEvent, StreamDataReceived
 
 from mixedsched.core.h3.certificate import make_certificate
+from mixedsched.core.h3.codes import ErrorCode
+from mixedsched.core.h3.conform.wire import CONTROL
 
 NOW = dt.datetime.now(dt.UTC)
 
@@ -33,6 +35,10 @@ class Page:
     alt_svc: str | None = None
     more: dict[str, str] = field(default_factory=dict)
     """Further fields."""
+    stops_control: bool = False
+    """Whether the client's control stream is stopped over QUIC, which no server may do."""
+    pushed: bytes | None = None
+    """What is pushed ahead of the answer over QUIC, where a stream of an unknown type is begun and reset, too."""
 
 
 def write_certificate(folder: Path, *hosts: str, made: dt.datetime = NOW) -> Path:
@@ -89,13 +95,32 @@ def http3(page: Page, certificate: Path) -> Iterator[int]:
         def quic_event_received(self, event: QuicEvent) -> None:
             if isinstance(event, ProtocolNegotiated):
                 self.http = H3Connection(self._quic)
+            if page.stops_control and isinstance(event, StreamDataReceived) and event.stream_id == CONTROL:
+                self._quic.stop_stream(CONTROL, ErrorCode.H3_GENERAL_PROTOCOL_ERROR)
             for item in self.http.handle_event(event) if self.http is not None else ():
                 if isinstance(item, HeadersReceived):
                     assert self.http is not None
+                    if page.pushed is not None:
+                        self.push(self.http, item.stream_id, page.pushed)
                     more = [(name.encode(), value.encode()) for name, value in page.more.items()]
                     self.http.send_headers(item.stream_id, [(b":status", str(page.status).encode()), *more])
                     self.http.send_data(item.stream_id, page.body, end_stream=True)
                     self.transmit()
+
+        def push(self, http: H3Connection, stream_id: int, body: bytes) -> None:
+            asked = [
+                (b":method", b"GET"),
+                (b":scheme", b"https"),
+                (b":authority", b"localhost"),
+                (b":path", b"/pushed"),
+            ]
+            pushed_id = http.send_push_promise(stream_id, asked)
+            http.send_headers(pushed_id, [(b":status", b"404"), (b"x-pushed", b"1")])
+            http.send_data(pushed_id, body, end_stream=True)
+            unknown_id = self._quic.get_next_available_stream_id(is_unidirectional=True)
+            self._quic.send_stream_data(unknown_id, b"\x21")
+            self._quic.reset_stream(unknown_id, ErrorCode.H3_NO_ERROR)
+            self.transmit()
 
     configuration = QuicConfiguration(is_client=False, alpn_protocols=["h3"])
     configuration.load_cert_chain(certificate)
