@@ -14,10 +14,8 @@ SignalledBy = Literal["update", "field", "default"]
 Trigger = Literal["update", "header", "response"]
 """The cause of a changed priority: a PRIORITY_UPDATE frame, the request's `priority` field, or the response's."""
 
-
-MAX_SIGNAL_BYTES = (
-    1024  # of a frame or of fields: room for extension parameters; what browsers send has under ten bytes
-)
+MAX_SIGNAL_BYTES = 1024
+"""Of a frame or of fields: room for extension parameters. What browsers send has under ten bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Responses that come with time, such as those of a proxy: what answers a request, and how it does so.
 
-The session asks a live responder once for each request, and tells what it makes of it what comes behind the head. The responder
-answers by a `Reply`, whenever it can. Everything it says is done at the session's next step, so it may be said at any time.
+The session asks a live responder once for each request, and passes on what comes behind the head to the `LiveRequest` that it
+gets. The responder answers through a `Reply`, whenever it can. Everything it says is done at the session's next step, so it may
+be said at any time.
 """
 
 from __future__ import annotations

@@ -81,9 +81,8 @@ class GrowingBody:
         self.size_bytes = size_bytes
         self.remaining_bytes = 0  # those that are here and not read
         self.is_ended = False  # nothing comes behind those
-        self.changed: Callable[[], None] = lambda: (
-            None
-        )  # set by the session: there is more to read, or the end has come
+        self.changed: Callable[[], None] = lambda: None
+        """Set by the session: there is more to read, or the end has come."""
         self._taken = taken
         self._closed = closed
         self._pieces: deque[bytes] = deque()

@@ -31,9 +31,6 @@ from mixedsched.model.scheme import ConfiguredScheme
 
 Address = tuple[Any, ...]
 
-H3_NO_ERROR = ErrorCode.H3_NO_ERROR
-H3_INTERNAL_ERROR = ErrorCode.H3_INTERNAL_ERROR
-
 SHUT_DOWN_GRACE_S = 5.0
 
 
@@ -108,7 +105,7 @@ class Session(Answering):
             self.quic.handle_timer(now=now_s)
         self._process_events()
 
-    def close(self, error_code: int = H3_NO_ERROR) -> None:
+    def close(self, error_code: int = ErrorCode.H3_NO_ERROR) -> None:
         """Begin to close the connection at once; `send` has the packet that says so."""
         self._leave_by_s = None
         self._thinking.clear()
@@ -208,9 +205,8 @@ class Session(Answering):
             case StreamReset():
                 received = self.http.reset(event.stream_id, self._now_s)
                 if received and self.exchange_under_way(event.stream_id) is not None:
-                    self.quic.reset_stream(
-                        event.stream_id, ErrorCode.H3_REQUEST_CANCELLED
-                    )  # no answer will come, or no more
+                    # No answer will come, or no more of it.
+                    self.quic.reset_stream(event.stream_id, ErrorCode.H3_REQUEST_CANCELLED)
             case StopSendingReceived():
                 self.http.stopped(event.stream_id, self._now_s)
                 received = [RequestFailed(event.stream_id, ErrorCode.H3_REQUEST_CANCELLED)]

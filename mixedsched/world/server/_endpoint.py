@@ -12,10 +12,11 @@ from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.packet import QuicHeader, pull_quic_header
 
 from mixedsched.core.h3.certificate import Certificate
+from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.h3.live import LiveResponder
 from mixedsched.core.h3.response import Responder
-from mixedsched.core.h3.session import H3_INTERNAL_ERROR, H3_NO_ERROR, Address, Session
+from mixedsched.core.h3.session import Address, Session
 from mixedsched.model.scheme import ConfiguredScheme
 from mixedsched.world.server._conditions import format_http_date
 from mixedsched.world.server._configuration import quic_configuration
@@ -136,7 +137,7 @@ class Endpoint:
     def close(self) -> None:
         """Close every connection and stop listening."""
         for connection in self._connections:
-            self._end(connection, H3_NO_ERROR)
+            self._end(connection)
         self._observers.stop()
         self.inlet.close()
         self._outbox.close()
@@ -303,7 +304,7 @@ class Endpoint:
             step()
         except Exception:
             _log.exception("connection %d is closed after an internal error", connection.number)
-            self._end(connection, H3_INTERNAL_ERROR)
+            self._end(connection, ErrorCode.H3_INTERNAL_ERROR)
             return False
         return True
 
@@ -317,7 +318,7 @@ class Endpoint:
             if connection.session.has_ended:
                 self._closed.remember(sorted(connection.connection_ids), datagrams[-1][0], now_s)
 
-    def _end(self, connection: ServedConnection, error_code: int = H3_NO_ERROR) -> None:
+    def _end(self, connection: ServedConnection, error_code: int = ErrorCode.H3_NO_ERROR) -> None:
         """Close a connection at once, with a CONNECTION_CLOSE if one can be sent."""
         with contextlib.suppress(Exception):
             connection.session.close(error_code)

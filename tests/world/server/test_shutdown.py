@@ -8,7 +8,7 @@ from subprocess import TimeoutExpired
 
 import pytest
 
-from mixedsched.core.h3.session import H3_NO_ERROR
+from mixedsched.core.h3.codes import ErrorCode
 from tests.world.server.client import RunningServer, serving
 from tests.world.server.quic import Client
 
@@ -52,7 +52,7 @@ def finish_after(wish: str, server: RunningServer, site: Path) -> None:
             server.process.stdin.close()
         client.run(lambda: stream_id in client.ended)
         assert client.bodies[stream_id] == (site / "big.bin").read_bytes()
-        assert client.run_to_end().error_code == H3_NO_ERROR
+        assert client.run_to_end().error_code == ErrorCode.H3_NO_ERROR
         assert server.process.wait(15) == 0
         assert server.next_line()["request"]["complete"]
 
@@ -93,5 +93,5 @@ def test_an_idle_client_does_not_delay_the_end(site: Path) -> None:
     with serving(site, "--grace", "1000s") as server, Client(server.port) as client:
         client.get("/")
         server.process.terminate()
-        assert client.run_to_end().error_code == H3_NO_ERROR
+        assert client.run_to_end().error_code == ErrorCode.H3_NO_ERROR
         assert server.process.wait(15) == 0
