@@ -11,17 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from mixedsched.errors import SiteError
-from mixedsched.sites.site.paths import ascii_host
+from mixedsched.sites.site.paths import authority
 
 VERSIONS = ("1.1", "1.2", "1.3")  # 1.3 is a proposal that adds fields only
 MAX_ENTRIES = 50_000
 _AMOUNT_MAX = 1e12  # a terabyte, or 30 years in ms: more is a mistake
 
-_HOST = re.compile("(?<=://)[^/?#:@]+")
+_ORIGIN = re.compile("(https?)://([^/?#]*@)?([^/?#@]*)", re.IGNORECASE)
+_ASCII = "".join(map(chr, range(128)))
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -78,11 +80,13 @@ def _headers(value: Any) -> Headers:
     return tuple(lines)
 
 
-def _in_ascii(url: str) -> str:
-    """The address with its host as browsers ask for it; proxies may write `bücher.test` for `xn--bcher-kva.test`."""
-    if url.isascii():
+def _as_asked(url: str) -> str:
+    """The address as browsers write it: tools may write `bücher.test` for `xn--bcher-kva.test`, the usual port, or no path."""
+    found = _ORIGIN.match(url)
+    if found is None:
         return url
-    return _HOST.sub(lambda found: ascii_host(found[0]), url, count=1)
+    scheme, tail = found[1].lower(), quote(url[found.end() :], safe=_ASCII)
+    return f"{scheme}://{found[2] or ''}{authority(scheme, found[3])}{tail if tail.startswith('/') else f'/{tail}'}"
 
 
 def _object(value: Any) -> Any:
@@ -113,7 +117,7 @@ class HarContent(_Part):
 
 class HarRequest(_Part):
     method: Text = "GET"
-    url: Annotated[str, Field(min_length=1), AfterValidator(_in_ascii)]
+    url: Annotated[str, Field(min_length=1), AfterValidator(_as_asked)]
     headers: Fields = ()
     http_version: Text = Field(default="", alias="httpVersion")
 

@@ -7,13 +7,13 @@ Proxies such as mitmproxy list no pages: there every navigation of a window begi
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urljoin
 
 from mixedsched.errors import UsageError, nearest_hint
 from mixedsched.sites.har._entries import HarEntry, HarLog, PageMark
 from mixedsched.sites.har._requests import resource_type
 from mixedsched.sites.recorded.names import origin_of
 from mixedsched.sites.recorded.records import LeftOut
+from mixedsched.sites.site.paths import absolute
 
 _BEFORE_MS = 1000.0  # an entry without a page may be this much older than its page: clocks differ
 
@@ -127,10 +127,7 @@ def redirect_target(entry: HarEntry) -> str | None:
     if not 300 <= entry.response.status < 400:
         return None
     location = entry.response_header("location") or entry.response.redirect_url
-    try:
-        return urljoin(entry.url, location).partition("#")[0] if location else None
-    except ValueError:
-        return None
+    return (absolute(location, entry.url) or None) if location else None
 
 
 NOT_MODIFIED = 304

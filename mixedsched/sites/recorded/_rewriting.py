@@ -12,9 +12,10 @@ encodings of the web but UTF-16 leave as it is.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from urllib.parse import quote, urldefrag, urljoin
+from urllib.parse import quote, unquote_to_bytes
 
 from mixedsched.sites.recorded.names import Origin
+from mixedsched.sites.site.paths import absolute
 from mixedsched.sites.site.responses import why_unfit
 
 # Not counted: the server works them out, or they are of one connection, one day or one machine.
@@ -76,14 +77,7 @@ def fetched_links(lines: Iterable[tuple[str, str]], url: str) -> frozenset[str]:
     """
     links = (link for name, value in lines if name.strip().lower() == "link" for link in _kept_values("link", value))
     fetched = [link[1 : link.index(">")].strip() for link in links if _relations(link) & _FETCHED_RELATIONS]
-    return frozenset(address for target in fetched if (address := _absolute(target, url)))
-
-
-def _absolute(target: str, url: str) -> str:
-    try:
-        return urldefrag(urljoin(url, target)).url
-    except ValueError:  # half an IPv6 address
-        return ""
+    return frozenset(address for target in fetched if (address := absolute(target, url)))
 
 
 def _kept_values(name: str, raw_value: str) -> Sequence[str]:
@@ -159,16 +153,13 @@ class Renaming:
         return self.apply(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
 
     def _replaced(self, match: re.Match[bytes]) -> bytes:
-        scheme, slashes, authority = match["scheme"], match["slashes"], match["authority"]
-        authority = _unquoted(authority)
+        scheme, slashes, authority = match["scheme"], match["slashes"], match["authority"].lower()
+        if slashes.startswith(b"%"):
+            authority = unquote_to_bytes(authority).lower()
         new = self._new.get(authority) or self._new[_USUAL_PORT.sub(b"", authority)]
         if not scheme:
             return slashes + new
         return b"https" + match["colon"] + slashes + new
-
-
-def _unquoted(authority: bytes) -> bytes:
-    return authority.lower().replace(b"%3a", b":").replace(b"%5b", b"[").replace(b"%5d", b"]")
 
 
 def _pattern(slashes: bytes, names: Mapping[Origin, str]) -> re.Pattern[bytes]:
@@ -202,7 +193,7 @@ def without_stale_integrity(document: bytes, base_url: str, changed: Iterable[st
         if found is None or not _INTEGRITY.search(tag[0]):
             return tag[0]
         reference = next(part for part in found.groups() if part is not None).decode("utf-8", "replace")
-        target = _absolute(reference.strip().replace("&amp;", "&"), base_url)
+        target = absolute(reference.replace("&amp;", "&"), base_url)
         return _INTEGRITY.sub(b"", tag[0]) if target in addresses else tag[0]
 
     return _TAG.sub(seen, document)

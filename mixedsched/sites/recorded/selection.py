@@ -5,13 +5,14 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
 from mixedsched.sites.recorded.coding import DECODED_BYTES_MAX, coding_of, decode_body
 from mixedsched.sites.recorded.names import origin_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
+from mixedsched.sites.site.paths import absolute
 
 MAX_EXCHANGES = 10_000
 MAX_TOTAL_BYTES = 200_000_000
@@ -241,8 +242,4 @@ def is_redirect(item: RecordedExchange) -> bool:
 
 def redirect_targets(item: RecordedExchange) -> list[str]:
     """The targets of a redirect: absolute addresses without fragments. What is no address leads nowhere."""
-    targets = []
-    for value in item.header("location"):
-        with suppress(ValueError):  # half an IPv6 address
-            targets.append(urljoin(item.url, value.strip()).partition("#")[0])
-    return targets
+    return [target for value in item.header("location") if (target := absolute(value, item.url))]

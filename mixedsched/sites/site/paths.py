@@ -6,14 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from mixedsched.errors import SiteError
 
 # What browsers leave as it is in paths and queries (URL standard, path and query percent-encode sets).
 _PATH_SAFE = "/%:@!$&'()*+,;=-._~[]|^"
-_QUERY_SAFE = _PATH_SAFE + "?{}`\\"
+_QUERY_SAFE = _PATH_SAFE.replace("'", "") + "?{}`\\"
 _ASCII_WHITESPACE = " \t\n\r\f"
+_NO_PART_OF_URLS = {ord(sign): None for sign in "\t\n\r"}
+_USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def resolve(url: str, base_path: str, hosts: tuple[str, ...], host: int = 0) -> 
     What no URL parser takes is External: a browser would not load it, and its author wants to know.
     Source: URL standard, the parts that pages use: white space is trimmed, backslashes are slashes, // means https.
     """
-    trimmed = url.strip(_ASCII_WHITESPACE).translate({ord(sign): None for sign in "\t\n\r"})
+    trimmed = _trimmed(url)
     if not trimmed or trimmed.startswith("#"):
         return None
     try:
@@ -60,14 +62,41 @@ def resolve(url: str, base_path: str, hosts: tuple[str, ...], host: int = 0) -> 
 def _resolved(trimmed: str, base_path: str, hosts: tuple[str, ...], host: int) -> Local | External | None:
     """resolve() of a reference that is not empty. Raises ValueError if it is not a URL."""
     scheme = urlsplit(trimmed).scheme
-    if scheme and scheme not in {"http", "https"}:
+    if scheme and scheme not in _USUAL_PORTS:
         return None
     joined = urlsplit(urljoin(f"https://{hosts[host]}{base_path}", _with_slashes(trimmed)))
-    name = ascii_host(joined.netloc)
-    if name not in hosts:
-        return External(trimmed)
-    query = f"?{quote(joined.query, safe=_QUERY_SAFE)}" if joined.query else ""
-    return Local(hosts.index(name), quote(joined.path or "/", safe=_PATH_SAFE) + query)
+    name = authority(joined.scheme, joined.netloc)
+    return Local(hosts.index(name), _path_of(joined)) if name in hosts else External(trimmed)
+
+
+def absolute(url: str, base_url: str) -> str:
+    """The http or https address that a browser asks for where a document at base_url refers to `url`, without fragment.
+
+    "" for what asks for nothing, and for what no URL parser takes. Source: as of resolve().
+    """
+    trimmed = _trimmed(url)
+    try:
+        joined = urlsplit(urljoin(base_url, _with_slashes(trimmed)))
+        if joined.scheme not in _USUAL_PORTS or not trimmed or trimmed.startswith("#"):
+            return ""
+        return f"{joined.scheme}://{authority(joined.scheme, joined.netloc)}{_path_of(joined)}"
+    except ValueError:  # as in resolve()
+        return ""
+
+
+def authority(scheme: str, netloc: str) -> str:
+    """Host and port as browsers write them in addresses: without the scheme's usual port."""
+    return ascii_host(netloc.removesuffix(_USUAL_PORTS[scheme]))
+
+
+def _trimmed(url: str) -> str:
+    return url.strip(_ASCII_WHITESPACE).translate(_NO_PART_OF_URLS)
+
+
+def _path_of(parts: SplitResult) -> str:
+    """Path and query as browsers send them."""
+    query = f"?{quote(parts.query, safe=_QUERY_SAFE)}" if parts.query else ""
+    return quote(parts.path or "/", safe=_PATH_SAFE) + query
 
 
 def _with_slashes(url: str) -> str:

@@ -75,6 +75,7 @@ RENAMED = Renaming(
         Origin("http", "www.w3.org"): "www.w3.org",
         Origin("https", "my_cdn.test"): "my-cdn.test",
         Origin("http", "own.test:443"): "own.test",
+        Origin("http", "a!b%20c.test"): "a-b.test",
     }
 )
 
@@ -89,6 +90,7 @@ RENAMED = Renaming(
         (r'"http:\/\/127.0.0.1:8081\/a"', r'"https:\/\/127-0-0-1-8081.test\/a"'),
         ("u=http%3A%2F%2F127.0.0.1%3A8081%2Fa", "u=https%3A%2F%2F127-0-0-1-8081.test%2Fa"),
         ("https://cdn.test:8443", "https://cdn.test"),
+        ("u=http%3A%2F%2Fa%21b%2520c.test%2Fa http://a!b%20c.test/", "u=https%3A%2F%2Fa-b.test%2Fa https://a-b.test/"),
         ("see http://plain.test.", "see https://plain.test."),
         ("http://plain.test:80/x", "https://plain.test/x"),
         ("http://plain.test/2024/a.jpg", "https://plain.test/2024/a.jpg"),
