@@ -2,7 +2,8 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tinycss2
@@ -26,8 +27,19 @@ _WITHOUT_CREDENTIALS = {
     "shape-outside",
 }  # CSS Masking, Shapes
 _CSS_SIGNS = str.maketrans({"(": "%28", ")": "%29", "'": "%27", '"': "%22"})  # they would end the URL
+_URL_BEGINS = re.compile(r"""(?:url\(\s*)?["']?""", re.IGNORECASE)
 _SURROGATES = re.compile("[\ud800-\udfff]")  # an escape may spell one; CSS reads it as U+FFFD
 _EMPTY_URL = "data:,"  # loads nothing and is valid wherever a URL is
+
+
+@dataclass(frozen=True, slots=True)
+class _CssReference:
+    """A reference as tokens tell it."""
+
+    token: Any
+    kind: Kind
+    role: ReferenceRole = ReferenceRole.LOAD
+    credentials: Credentials = Credentials.INCLUDE
 
 
 def rewrite_css(text: str, visit: Visitor, origin: str, at: int = 0, flags: frozenset[Flag] = frozenset()) -> str:
@@ -40,24 +52,24 @@ def rewrite_css(text: str, visit: Visitor, origin: str, at: int = 0, flags: froz
     edits: list[tuple[int, int, str]] = []
     starts = _line_starts(text)
     try:
-        references = list(_references(tinycss2.parse_component_value_list(text)))
+        references = list(_references(tinycss2.parse_component_value_list(text), is_top=True))
     except RecursionError as error:
         raise SiteError(f"{origin} cannot be read", why="its blocks are nested too deeply") from error
-    for token, kind, role, credentials in references:
-        start = starts[token.source_line - 1] + token.source_column - 1
-        url = _url_of(token)
-        where = text.find(url, start) if url else start
-        place = at + max(where, start)
-        priority = ChromiumPriority.LOW if kind is Kind.IMAGE else None  # until layout shows it is seen
-        styled = kind is not Kind.STYLESHEET
-        answer = visit(Reference(url, kind, place, role, flags, styled, priority, credentials))
+    for found in references:
+        start = starts[found.token.source_line - 1] + found.token.source_column - 1
+        url = _url_of(found.token)
+        begins = _URL_BEGINS.match(text, start)
+        where = begins.end() if begins is not None and text.startswith(url, begins.end()) else None
+        place = at + (start if where is None else where)
+        priority = ChromiumPriority.LOW if found.kind is Kind.IMAGE else None  # until layout shows it is seen
+        styled = found.kind is not Kind.STYLESHEET
+        answer = visit(Reference(url, found.kind, place, found.role, flags, styled, priority, found.credentials))
         wanted = _EMPTY_URL if answer is DROP else answer
         if wanted == url:
             continue
-        wanted = wanted.translate(_CSS_SIGNS)
-        if where < 0:
+        if where is None:
             raise SiteError(f"{origin}: the URL '{url}' cannot be replaced", why="it is written with CSS escapes")
-        edits.append((where, where + len(url), wanted))
+        edits.append((where, where + len(url), wanted.translate(_CSS_SIGNS)))
     for begin, end, wanted in sorted(edits, reverse=True):
         text = text[:begin] + wanted + text[end:]
     return text
@@ -80,35 +92,78 @@ def _is_url(token: Any) -> bool:
     return bool(token.type == "url")
 
 
-def _references(tokens: Sequence[Any], inherited: str = "") -> Iterator[tuple[Any, Kind, ReferenceRole, Credentials]]:
-    """Every reference of a token list and of the blocks in it, in order of appearance: (token, kind, role, credentials).
+def _references(tokens: Sequence[Any], inherited: str = "", *, is_top: bool = False) -> Iterator[_CssReference]:
+    """Every reference of a token list and of the blocks in it, in order of appearance.
 
-    inherited: the property that the tokens are part of a value of, if that is known.
+    inherited: the property that the tokens are part of a value of, if that is known. is_top: whether they are a whole sheet.
     """
     remaining = iter(tokens)
+    may_import = is_top  # only before all other rules (CSS Cascading, section 2)
     word, name = "", inherited  # the last identifier, and the property that it names if a colon follows
     for token in remaining:
+        rule = token.lower_value if token.type == "at-keyword" else ""
         if token.type == "ident":
             word = token.lower_value
         elif token.type == "literal" and token.value in {":", ";"}:
             name = word if token.value == ":" else inherited
-        if token.type == "at-keyword" and token.lower_value == "import":
-            first = next((item for item in _until_semicolon(remaining) if item.type != "whitespace"), None)
-            if first is not None and (first.type == "string" or _is_url(first)):
-                yield first, Kind.STYLESHEET, ReferenceRole.LOAD, Credentials.INCLUDE
-        elif token.type == "at-keyword" and token.lower_value == "namespace":
-            list(_until_semicolon(remaining))  # names, not loads
-        elif token.type == "at-keyword" and token.lower_value == "font-face":
-            block = next((item for item in remaining if item.type == "{} block"), None)
-            yield from _face_references(block.content if block is not None else [])
+        if rule == "import":
+            yield from _import(_rule(remaining)[0], is_valid=may_import)
+        elif rule == "namespace":
+            _rule(remaining)  # names, not loads
+            may_import = False
+        elif rule == "font-face":
+            _, content = _rule(remaining)
+            yield from _face_references(content)
+            may_import = False
+        elif rule == "media":
+            prelude, content = _rule(remaining)
+            found = _references(content)
+            yield from map(_unshown, found) if _is_for_print(prelude) else found
+            may_import = False
         elif _is_url(token):
-            yield token, Kind.IMAGE, ReferenceRole.LOAD, _credentials_of(name)
+            yield _CssReference(token, Kind.IMAGE, credentials=_credentials_of(name))
         elif token.type == "function" and token.lower_name in _IMAGE_SETS:
-            yield from ((item, Kind.IMAGE, role, _credentials_of(name)) for item, role in _choices(token.arguments))
+            for item, role in _choices(token.arguments):
+                yield _CssReference(item, Kind.IMAGE, role, _credentials_of(name))
         elif token.type == "function":
             yield from _references(token.arguments, name)
         elif token.type.endswith(" block"):
             yield from _references(token.content)
+            may_import = may_import and token.type != "{} block"
+
+
+def _rule(remaining: Iterator[Any]) -> tuple[list[Any], Sequence[Any]]:
+    """The rest of an at-rule: what stands before its block or semicolon, and what is in the block."""
+    prelude: list[Any] = []
+    for item in remaining:
+        if item.type == "{} block":
+            return prelude, item.content
+        if item.type == "literal" and item.value == ";":
+            break
+        prelude.append(item)
+    return prelude, ()
+
+
+def _import(prelude: Sequence[Any], *, is_valid: bool) -> Iterator[_CssReference]:
+    """The sheet that a rule imports, for whatever medium. Browsers skip the rule where it is not valid."""
+    target = next((item for item in prelude if item.type not in {"whitespace", "comment"}), None)
+    if target is not None and (target.type == "string" or _is_url(target)):
+        yield _CssReference(target, Kind.STYLESHEET, ReferenceRole.LOAD if is_valid else ReferenceRole.SPARE)
+
+
+def _is_for_print(media: Sequence[Any]) -> bool:
+    """Whether a list of media queries names printers only: `print`, `only print and (color)`."""
+    queries: list[list[str]] = [[]]
+    for item in media:
+        if item.type == "literal" and item.value == ",":
+            queries.append([])
+        elif item.type == "ident" and item.lower_value != "only":
+            queries[-1].append(item.lower_value)
+    return all(words[:1] == ["print"] for words in queries)
+
+
+def _unshown(found: _CssReference) -> _CssReference:
+    return replace(found, role=ReferenceRole.SERVE) if found.role is ReferenceRole.LOAD else found
 
 
 def _choices(arguments: Sequence[Any]) -> Iterator[tuple[Any, ReferenceRole]]:
@@ -130,11 +185,7 @@ def _credentials_of(name: str) -> Credentials:
     return Credentials.SAME_ORIGIN if name in _WITHOUT_CREDENTIALS else Credentials.INCLUDE
 
 
-def _until_semicolon(tokens: Iterable[Any]) -> list[Any]:
-    return list(itertools.takewhile(lambda item: not (item.type == "literal" and item.value == ";"), tokens))
-
-
-def _face_references(content: Sequence[Any]) -> Iterator[tuple[Any, Kind, ReferenceRole, Credentials]]:
+def _face_references(content: Sequence[Any]) -> Iterator[_CssReference]:
     """The sources of one @font-face. Of several src descriptors the last counts, of its sources the first usable."""
     declarations = [
         item
@@ -149,7 +200,7 @@ def _face_references(content: Sequence[Any]) -> Iterator[tuple[Any, Kind, Refere
         for token, format_name in _face_sources(declaration.value):
             usable = is_last and not found and _is_usable(_url_of(token), format_name)
             found = found or usable
-            yield token, Kind.FONT, used if usable else ReferenceRole.SPARE, Credentials.SAME_ORIGIN
+            yield _CssReference(token, Kind.FONT, used if usable else ReferenceRole.SPARE, Credentials.SAME_ORIGIN)
 
 
 def _face_sources(value: Sequence[Any]) -> Iterator[tuple[Any, str]]:

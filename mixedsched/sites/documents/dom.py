@@ -1,11 +1,12 @@
 """Small questions to a parsed HTML document, and the candidates of srcset attributes."""
 
+import math
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from selectolax.lexbor import LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _SMALL_IMAGE_PX = 10_000  # Blink does not hurry images of at most this area
 _LONGEST_SIZE = 9  # digits of a width or height that are worth reading
@@ -76,13 +77,22 @@ def in_head(node: LexborNode) -> bool:
     return node.parent is not None and node.parent.tag == "head"
 
 
+def has_icon(text: str) -> bool:
+    """Whether a document names its icon. If not, browsers ask for /favicon.ico."""
+    return LexborHTMLParser(text).css_first("link[rel~=icon]") is not None
+
+
 def first_source(picture: LexborNode) -> LexborNode | None:
-    """The source a picture takes: the first of a type that Chromium knows and without a media condition."""
+    """The source a picture takes: the first before its image with a srcset, of a type that Chromium knows, without a media
+    condition. Many have a `data-srcset` instead, until a script finds that they are in view."""
     if picture.tag != "picture":
         return None
     for child in picture.iter():
+        if child.tag == "img":
+            return None
         known = (child.attributes.get("type") or "").strip().lower() in _PICTURE_TYPES
-        if child.tag == "source" and known and "media" not in child.attributes:
+        has_images = bool(parse_srcset(child.attributes.get("srcset") or ""))
+        if child.tag == "source" and known and has_images and "media" not in child.attributes:
             return child
     return None
 
@@ -98,6 +108,7 @@ def is_small(image: LexborNode) -> bool:
 # Lighthouse's phone: 412 CSS pixels wide at 1.75 device pixels each, images taken as wide as the screen.
 _SCREEN_DENSITY = 1.75
 _SCREEN_PX = 412 * _SCREEN_DENSITY
+_DESCRIPTOR = re.compile(r"|0*[1-9][0-9]*w( [0-9]+h)?|[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?x")
 _URL = re.compile(r"[^ \t\n\r\f,][^ \t\n\r\f]*")  # ends at ASCII white space only
 
 
@@ -109,13 +120,23 @@ class ImageCandidate:
     descriptor: str = ""
 
     @property
+    def is_valid(self) -> bool:
+        """Whether browsers know its descriptor, and do not skip it."""
+        return _DESCRIPTOR.fullmatch(self.descriptor) is not None
+
+    @property
+    def has_width(self) -> bool:
+        return "w" in self.descriptor
+
+    @property
     def fineness(self) -> float:
         """Image pixels per screen pixel; 1x where the descriptor says nothing usable."""
         try:
-            amount = float(self.descriptor[:-1])
+            amount = float(self.descriptor.partition(" ")[0][:-1])
         except ValueError:
             amount = 1.0
-        return amount / (_SCREEN_PX if self.descriptor.endswith("w") else _SCREEN_DENSITY)
+        amount = amount if 0 < amount < math.inf else 1.0
+        return amount / (_SCREEN_PX if self.has_width else _SCREEN_DENSITY)
 
 
 def parse_srcset(value: str) -> list[ImageCandidate]:
@@ -133,9 +154,16 @@ def parse_srcset(value: str) -> list[ImageCandidate]:
     return candidates
 
 
-def chosen(candidates: list[ImageCandidate]) -> ImageCandidate | None:
+def chosen(candidates: Sequence[ImageCandidate]) -> ImageCandidate | None:
     """The coarsest candidate that fills the screen, else the finest there is; None of none."""
     if not candidates:
         return None
     enough = [item for item in candidates if item.fineness >= 1]
     return min(enough, key=lambda item: item.fineness) if enough else max(candidates, key=lambda item: item.fineness)
+
+
+def picked(candidates: Sequence[ImageCandidate], src: str = "") -> ImageCandidate | None:
+    """The one that Chromium takes of a srcset. src: the element's other address, 1x where no candidate tells a width."""
+    usable = [item for item in candidates if item.is_valid]
+    has_widths = any(item.has_width for item in usable)
+    return chosen([*usable, ImageCandidate(src)] if src and not has_widths else usable)

@@ -11,12 +11,12 @@ from mixedsched.model.request import ChromiumPriority, Flag, Kind, kind_of_desti
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.dom import (
     ImageCandidate,
-    chosen,
     elements,
     first_source,
     in_head,
     is_small,
     parse_srcset,
+    picked,
     searchable,
     without_noscript,
 )
@@ -40,13 +40,12 @@ _PLAIN_ATTRIBUTES = {
     "use": ("href", Kind.IMAGE),
 }
 
+_PRELOADED = {"fetch", "font", "image", "script", "style", "track"}  # by Chromium, and nothing else
 # Blink hurries the first images that its preload scanner meets, small ones aside (confirmed with Chromium 156).
 EARLY_IMAGES = 5
 _TAGS = {"base", "script", "link", "img", "source", "style", "video", "audio", *_PLAIN_ATTRIBUTES}
 _AFTER_TAG_NAME = frozenset(" \t\n/>")
 _TAG_CHARACTERS = 100_000  # an attribute that is further from the beginning of its tag counts as found there
-
-
 # Attributes that describe the file which an element names: no longer true when it names another one.
 PROMISES = ("integrity", "crossorigin")
 
@@ -120,7 +119,7 @@ class _Walk:
                 self._attribute(node, "src", _to(Kind.MEDIA, _media_role(node)))
             case _ if tag in _PLAIN_ATTRIBUTES:
                 name, kind = _PLAIN_ATTRIBUTES[tag]
-                self._attribute(node, name, _to(kind))
+                self._attribute(node, name, _to(kind, _plain_role(node)))
                 self._attribute(node, "xlink:href", _to(Kind.IMAGE))
         if "srcdoc" in node.attributes:
             self._see_frame_text(node)
@@ -189,24 +188,30 @@ class _Walk:
         if "stylesheet" in relations:
             self._see_style_link(node, is_alternate="alternate" in relations)
         elif relations & {"preload", "modulepreload"}:
-            kind = Kind.SCRIPT if "modulepreload" in relations else _preloaded_kind(node)
-            flags = {Flag.PRELOAD, Flag.IN_HEAD} if in_head(node) else {Flag.PRELOAD}
-            credentials = Credentials.SAME_ORIGIN if "modulepreload" in relations else Credentials.INCLUDE
-            known = _to(kind, flags=frozenset(flags), credentials=credentials)
-            known = known.hinted(node.attributes.get("fetchpriority"))
-            candidates = parse_srcset(node.attributes.get("imagesrcset") or "") if kind is Kind.IMAGE else []
-            self._candidates(node, "imagesrcset", candidates, chosen(candidates), known)
-            self._attribute(node, "href", replace(known, role=ReferenceRole.SERVE) if candidates else known)
+            self._see_preload(node, is_module="modulepreload" in relations)
         elif relations & {"icon", "apple-touch-icon", "mask-icon"}:
-            self._attribute(
-                node, "href", _to(Kind.IMAGE, ReferenceRole.SERVE if "icon" in relations else ReferenceRole.SPARE)
-            )
+            role = ReferenceRole.SERVE if "icon" in relations else ReferenceRole.SPARE
+            self._attribute(node, "href", _to(Kind.IMAGE, role))
         elif "manifest" in relations:
             self._attribute(node, "href", _to(Kind.OTHER, ReferenceRole.SERVE, credentials=Credentials.OMIT))
         elif relations & {"prefetch", "prerender"}:
             self._attribute(node, "href", _to(Kind.OTHER, ReferenceRole.SERVE))
         elif relations & {"preconnect", "dns-prefetch"}:
             self._attribute(node, "href", _to(Kind.OTHER, ReferenceRole.CONTACT))
+
+    def _see_preload(self, node: LexborNode, *, is_module: bool) -> None:
+        destination = "script" if is_module else (node.attributes.get("as") or "").strip().lower()
+        kind = kind_of_destination("empty" if destination == "fetch" else destination) or Kind.OTHER
+        flags = frozenset({Flag.PRELOAD, Flag.IN_HEAD} if in_head(node) else {Flag.PRELOAD})
+        credentials = Credentials.SAME_ORIGIN if is_module else Credentials.INCLUDE
+        role = ReferenceRole.LOAD if destination in _PRELOADED else ReferenceRole.SPARE
+        known = _to(kind, role, flags, credentials=credentials).hinted(node.attributes.get("fetchpriority"))
+        href = node.attributes.get("href") or ""
+        candidates = parse_srcset(node.attributes.get("imagesrcset") or "") if kind is Kind.IMAGE else []
+        choice = picked(candidates, href)
+        self._candidates(node, "imagesrcset", candidates, choice, known)
+        is_other = choice is not None and choice.url != href
+        self._attribute(node, "href", replace(known, role=ReferenceRole.SERVE) if is_other else known)
 
     def _see_style_link(self, node: LexborNode, is_alternate: bool) -> None:
         """Confirmed with Chromium 156: it fetches sheets that do not apply, last of all, but no disabled ones."""
@@ -233,8 +238,10 @@ class _Walk:
         self._saw_image = True
         candidates = parse_srcset(node.attributes.get("srcset") or "")
         outranked = node.parent is not None and first_source(node.parent) is not None
-        self._candidates(node, "srcset", candidates, None if outranked else chosen(candidates), known)
-        role = ReferenceRole.SERVE if outranked or candidates else ReferenceRole.LOAD
+        src = node.attributes.get("src") or ""
+        choice = None if outranked else picked(candidates, src)
+        self._candidates(node, "srcset", candidates, choice, known)
+        role = ReferenceRole.LOAD if choice is not None and choice.url == src else ReferenceRole.SERVE
         self._attribute(node, "src", replace(known, role=role))
 
     def _see_source(self, node: LexborNode) -> None:
@@ -243,7 +250,7 @@ class _Walk:
         is_choice = parent is not None and first_source(parent) == node
         image = parent.css_first("img") if parent is not None and is_choice else None
         known = self._image(image) if image is not None else _to(Kind.IMAGE)
-        self._candidates(node, "srcset", candidates, chosen(candidates) if is_choice else None, known)
+        self._candidates(node, "srcset", candidates, picked(candidates) if is_choice else None, known)
         is_first = parent is not None and "src" not in parent.attributes and parent.css_first("source") == node
         role = _media_role(parent) if parent is not None and is_first else ReferenceRole.SERVE
         self._attribute(node, "src", _to(Kind.MEDIA, role))
@@ -291,7 +298,13 @@ class _Walk:
 
     def _see_frame_text(self, node: LexborNode) -> None:
         text = node.attributes.get("srcdoc") or ""
-        rewritten = rewrite_html(text, self._visit, f"{self._origin}, srcdoc", self._promises)
+        begin = self._offset_of(text)
+
+        def visit(reference: Reference) -> str | None:
+            flags = reference.flags - {Flag.IN_HEAD, Flag.CRITICAL}  # it holds up the frame alone
+            return self._visit(replace(reference, offset=min(begin + reference.offset, len(self._text)), flags=flags))
+
+        rewritten = rewrite_html(text, visit, f"{self._origin}, srcdoc", self._promises)
         if rewritten != text:
             self._changed = True
             node.attrs["srcdoc"] = rewritten
@@ -314,9 +327,12 @@ def _media_role(media: LexborNode) -> ReferenceRole:
     return ReferenceRole.SERVE if waits else ReferenceRole.LOAD
 
 
-def _preloaded_kind(node: LexborNode) -> Kind:
-    destination = (node.attributes.get("as") or "").lower()
-    return kind_of_destination("empty" if destination == "fetch" else destination) or Kind.OTHER
+def _plain_role(node: LexborNode) -> ReferenceRole:
+    """A frame with a text of its own never asks for its address; subtitles are fetched once somebody wants them."""
+    if node.tag == "iframe" and "srcdoc" in node.attributes:
+        return ReferenceRole.SPARE
+    is_wanted = node.tag != "track" or "default" in node.attributes
+    return ReferenceRole.LOAD if is_wanted else ReferenceRole.SERVE
 
 
 def _credentials_of(node: LexborNode, default: Credentials) -> Credentials:
@@ -332,8 +348,3 @@ def _credentials_of(node: LexborNode, default: Credentials) -> Credentials:
                 return Credentials.INCLUDE
             return default if default is Credentials.OMIT else Credentials.SAME_ORIGIN
     return default
-
-
-def has_icon(text: str) -> bool:
-    """Whether a document names its icon. If not, browsers ask for /favicon.ico."""
-    return LexborHTMLParser(text).css_first("link[rel~=icon]") is not None

@@ -1,16 +1,24 @@
 """One reference of a document to something else, and how a visitor may change it."""
 
 import codecs
+import html
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Self
+from urllib.parse import urljoin
 
 from mixedsched.errors import SiteError
 from mixedsched.model.codings import UndecodableError, decode
 from mixedsched.model.page import derive_chromium_priority
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
+from mixedsched.sites.documents.charsets import fallback_of
 from mixedsched.sites.site import Site
+
+_BASE = re.compile(r"""<base\b[^>]{0,2000}?\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
+_BASE_TAG = re.compile("<base(?=[\\s/>])", re.IGNORECASE)
+_UNREAD_TAG = "<bas-"  # as long, and no reader minds it
 
 
 class ReferenceRole(StrEnum):
@@ -50,6 +58,10 @@ class Reference:
     chromium_priority: ChromiumPriority | None = None
     """Set where the place in the document decides it, and kind and flags do not."""
     credentials: Credentials = Credentials.INCLUDE
+
+    def unneeded(self) -> Self:
+        """The same where nothing shows what it loads."""
+        return replace(self, role=ReferenceRole.SERVE) if self.role is ReferenceRole.LOAD else self
 
     def hinted(self, hint: str | None) -> Self:
         """The same with `fetchpriority`. Source: Blink's resource_fetcher; what was tried is in `synth/ways.toml`."""
@@ -97,19 +109,38 @@ def normalised(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-def decoded(body: bytes) -> str:
-    """The text of a document: UTF-16 if it begins like that, UTF-8 where it is that, else Windows-1252, as browsers guess."""
+def decoded(body: bytes, mime: str = "") -> str:
+    """The text of a document: UTF-16 if it begins like that, UTF-8 where it is that, else in the charset that is told.
+
+    mime: the content type, if it is known.
+    """
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return normalised(body.decode("utf-16", errors="replace"))
     try:
         return normalised(body.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        return normalised(body.decode("cp1252", errors="replace"))
+        return normalised(body.decode(fallback_of(body, mime), errors="replace"))
+
+
+def base_of(text: str, url: str) -> str:
+    """The URL that references in an HTML document are relative to: its own, unless it has a base element."""
+    found = _BASE.search(text)
+    if found is None:
+        return url
+    try:
+        return urljoin(url, html.unescape(next(part for part in found.groups() if part is not None)))
+    except ValueError:
+        return url
+
+
+def without_base(text: str) -> str:
+    """An HTML document of which no base element is read; all else is at its place."""
+    return _BASE_TAG.sub(_UNREAD_TAG, text)
 
 
 def document_text(site: Site, key: tuple[int, str]) -> str:
     """key: host index and path. Raises SiteError if the file cannot be read, or is not in the encoding that it is served in."""
-    return decoded(document_bytes(site, key))
+    return decoded(document_bytes(site, key), site.mimes[key])
 
 
 def document_bytes(site: Site, key: tuple[int, str]) -> bytes:

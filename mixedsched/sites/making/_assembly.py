@@ -8,7 +8,7 @@ from typing import Any
 
 from mixedsched.errors import PageError, SiteError
 from mixedsched.model.page import PAGE_FORMAT, Page
-from mixedsched.sites.documents.html import has_icon
+from mixedsched.sites.documents.dom import has_icon
 from mixedsched.sites.documents.references import decoded
 from mixedsched.sites.making._discover import Discovery, Hints, SentFile, discover, serving_entry
 from mixedsched.sites.making._generated import write_generated

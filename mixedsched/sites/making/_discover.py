@@ -152,8 +152,10 @@ class _Analysis:
         else:
             rewrite_css(text, note, where, flags=frozenset({Flag.CRITICAL} & parent.flags))
         size_bytes = max(1, len(text.encode()))
+        is_idle = parent.chromium_priority is ChromiumPriority.VERY_LOW  # a sheet that applies to no screen
         for item in sorted(references, key=_turn):
             share = len(text[: item.offset].encode()) / size_bytes
+            item = item.unneeded() if is_idle and item.styled else item
             if item.role not in {ReferenceRole.SPARE, ReferenceRole.CONTACT}:  # these load nothing, wherever they point
                 self._follow(item, parent, share, where)
 
@@ -182,7 +184,7 @@ class _Analysis:
     def _resource(self, reference: Reference, target: Local, parent: _Found, share: float) -> _Found:
         """The resource behind a new reference. share: how much of the parent's text comes before the reference."""
         finder, when, found_at_bytes = parent.id, "complete", 0
-        layout = self._last_blocking_sheet() if reference.styled else None
+        layout = self._last_blocking_sheet(parent) if reference.styled else None
         if parent.kind is not Kind.STYLESHEET and layout is not None:
             finder = layout.id
         elif parent.kind is not Kind.STYLESHEET:
@@ -200,10 +202,10 @@ class _Analysis:
             flags.add(Flag.ABOVE_FOLD)
         return flags
 
-    def _last_blocking_sheet(self) -> _Found | None:
-        """The style sheet of the head that comes last: layout waits for it."""
-        sheets = [item for item in self._found.values() if item.kind is Kind.STYLESHEET and Flag.CRITICAL in item.flags]
-        return sheets[-1] if sheets else None
+    def _last_blocking_sheet(self, document: _Found) -> _Found | None:
+        """The style sheet of a document's head that comes last: its layout waits for it."""
+        own = (item for item in self._found.values() if item.found_by == document.id and item.kind is Kind.STYLESHEET)
+        return next((sheet for sheet in reversed(list(own)) if Flag.CRITICAL in sheet.flags), None)
 
     def _unused_id(self, target: Local) -> str:
         base = target.path.lstrip("/") or target.file

@@ -27,7 +27,7 @@ def load_plain(directory: Path, build_dir: Path | None) -> Site:
     wire = _Wire(directory, compressed=build_dir is not None)
     hosts = (f"{name}.test",)
     found = discover(directory, "/", hosts, wire.sent, Hints(), origin)
-    known = {entry["path"].partition("?")[0] for entry in (*found.resources, *found.served)}
+    known = {entry["path"] for entry in (*found.resources, *found.served)}
     others = [
         serving_entry(Local(0, address), wire.sent(file))
         for file in _visible_files(directory, build_dir)

@@ -61,6 +61,13 @@ def test_an_image_of_the_document_is_not_critical_because_a_style_shows_it_too(t
     assert load_site(folder).page.by_path()[0, "/a.png"].flags == frozenset()
 
 
+def test_a_file_that_is_referred_to_with_a_query_is_served_without_and_with_any_other_too(tmp_path: Path) -> None:
+    """As by any server of files: scripts may ask so."""
+    site = load_site(write_files(tmp_path / "shop", {"index.html": "<img src=a.png?v=1>", "a.png": "x"}))
+    assert paths(site) == {"/", "/index.html", "/a.png?v=1", "/a.png"}
+    assert [item.path for item in site.page.resources] == ["/", "/a.png?v=1"]
+
+
 class TestCompression:
     """With a build folder, text travels as real servers send it."""
 
