@@ -32,7 +32,7 @@ def is_elsewhere(name: str) -> bool:
 
 
 def page_address(text: str) -> str:
-    """The address of a page, without a fragment. Raises UsageError for what is none, or names a user."""
+    """The address of a page, as it is given. Raises UsageError for what is none, or names a user."""
     what = f"'{printable(text)}' is not the address of a page"
     try:
         parts = urlsplit(text.strip())

@@ -9,11 +9,10 @@ from urllib.parse import unquote
 
 from mixedsched.errors import SiteError
 from mixedsched.model.codings import UndecodableError, decode
-from mixedsched.sites.documents.css import rewrite_css
-from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, ReferenceRole, document_bytes, document_text, noting
+from mixedsched.sites.documents.looking import references_of
+from mixedsched.sites.documents.references import ReferenceRole, document_bytes
 from mixedsched.sites.site import MANIFEST_NAME, ROOT_NAME, Key, Site, SiteVariant
-from mixedsched.sites.site.paths import External, Local, resolve
+from mixedsched.sites.site.paths import External, Local
 from mixedsched.sites.site.wire import TYPES
 
 _HTML, _CSS = ("text/html", "application/xhtml"), "text/css"
@@ -123,13 +122,12 @@ def _references(site: Site) -> Iterator[_Remark]:
         if not mime.startswith((*_HTML, _CSS)) or _status(site, key) != 200:
             continue
         try:
-            references = _references_of(site, key)
+            references = references_of(site, key)
         except SiteError as error:
             yield Severity.WARNING, address(site, key), f"it cannot be looked through: {error}"
             continue
         told: set[str] = set()
-        for reference in references:
-            target = resolve(reference.url, key[1], site.hosts, key[0])
+        for reference, target in references:
             why = known.why_missing(target)
             if why and reference.url not in told and reference.role in {ReferenceRole.LOAD, ReferenceRole.SERVE}:
                 told.add(reference.url)
@@ -161,13 +159,6 @@ class _Known:
         bare = unquote(target.path.partition("?")[0])
         is_there = (target.host, unquote(target.path)) in self._listed or (target.host, bare) in self._any_query
         return "" if is_there else "that is not in the site"
-
-
-def _references_of(site: Site, key: Key) -> list[Reference]:
-    references: list[Reference] = []
-    rewrite = rewrite_css if site.mimes[key].startswith(_CSS) else rewrite_html
-    rewrite(document_text(site, key), noting(references), address(site, key))
-    return references
 
 
 def _unused_files(site: Site) -> Iterator[_Remark]:

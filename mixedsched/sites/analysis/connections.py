@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
-from mixedsched.sites.documents.css import rewrite_css
-from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Credentials, Reference, ReferenceRole, document_text, noting
+from mixedsched.sites.documents.looking import references_of
+from mixedsched.sites.documents.references import Credentials, Reference, ReferenceRole
 from mixedsched.sites.site import Connections, Site
-from mixedsched.sites.site.paths import Local, resolve
+from mixedsched.sites.site.paths import External, Local
 
 _COUNTRY_CHARACTERS = 2
 # Registries below countries, as in co.uk, com.au, ac.jp.
@@ -92,8 +91,7 @@ def _asked(site: Site) -> Iterator[_Asked]:
     yield _Asked(Local(0, site.entry), 0)
     while waiting:
         document = waiting.popleft()
-        for reference in _references(site, document):
-            target = resolve(reference.url, document.target.path, site.hosts, document.target.host)
+        for reference, target in _references(site, document):
             is_manifest = reference.credentials is Credentials.OMIT
             if not isinstance(target, Local) or (target.host, target.path) not in site.files:
                 continue
@@ -134,16 +132,14 @@ def _why_without(site: Site, kind: Kind, credentials: Credentials, target: Local
     return "its element asks another host so: crossorigin, a module, a mask"
 
 
-def _references(site: Site, document: _Document) -> list[Reference]:
+def _references(site: Site, document: _Document) -> list[tuple[Reference, Local | External | None]]:
     """The references of a document, in order; none if it cannot be read, which other checks report."""
     key = document.target.host, document.target.path
-    if not document.is_sheet and not site.mimes[key].startswith(("text/html", "application/xhtml")):
+    if not site.mimes[key].startswith("text/css" if document.is_sheet else ("text/html", "application/xhtml")):
         return []
-    references: list[Reference] = []
-    rewrite = rewrite_css if document.is_sheet else rewrite_html
     with contextlib.suppress(SiteError):
-        rewrite(document_text(site, key), noting(references), f"site '{site.name}': {document.target.path}")
-    return references
+        return references_of(site, key)
+    return []
 
 
 def _is_foreign(site: Site, host: int) -> bool:

@@ -14,11 +14,11 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from email.message import Message
 
 from mixedsched.errors import SiteError
 from mixedsched.model.codings import Coding
 from mixedsched.model.request import Kind
+from mixedsched.sites.documents.charsets import charset_of, codec_of
 from mixedsched.sites.har._entries import HarContent, HarEntry
 from mixedsched.sites.recorded.coding import coding_of, encode_body
 from mixedsched.sites.recorded.records import BodyOrigin
@@ -213,16 +213,9 @@ def text_bytes(text: str, mime: str, size_bytes: int | None) -> bytes:
     """
     plain = text.encode("utf-8", "replace")
     ways = [plain]
-    charset = _charset_of(mime)
-    if charset:
-        with contextlib.suppress(LookupError, UnicodeError):  # an unknown charset, or one that cannot say this
-            ways.append(text.encode(charset))
+    codec = codec_of(charset_of(mime))
+    if codec is not None and len(plain) != size_bytes:
+        with contextlib.suppress(UnicodeError):  # it cannot say this
+            ways.append(text.encode(codec))
     ways.append(codecs.BOM_UTF8 + plain)
     return next((way for way in ways if len(way) == size_bytes), plain)
-
-
-def _charset_of(mime: str) -> str:
-    field = Message()
-    field["content-type"] = mime.replace("\n", " ").replace("\r", " ")
-    charset = field.get_param("charset")
-    return charset if isinstance(charset, str) and "\0" not in charset else ""

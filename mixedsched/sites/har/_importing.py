@@ -143,6 +143,16 @@ def _main_of(selected: Selected, page: HarPage) -> HarEntry:
     return next(titled, documents[0])
 
 
+def has_document(page: HarPage) -> bool:
+    """Whether the HAR has the body of the page's own document, behind its redirects. Raises SiteError if there is none."""
+    selected = select(page)
+    entry = _main_of(selected, page)
+    by_url = {item.url: item for item in reversed(selected.entries) if item.request.method.upper() == "GET"}
+    for _ in selected.entries:
+        entry = by_url.get(redirect_target(entry) or "", entry)
+    return any(item.url == entry.url and item.response.content.text for item in selected.entries)
+
+
 def _in_order(entries: Sequence[HarEntry], main: HarEntry) -> list[_Read]:
     """The entries as they were asked for, the page's beginning first; those without a time stay behind their neighbour."""
     start = times_of(main).asked_ms

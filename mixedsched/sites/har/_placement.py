@@ -4,21 +4,17 @@ What no document spells out, scripts have inserted, or the body is missing: then
 which Chromium gave. An image that Chromium raised to High in the end was on the first screen when the page was laid out.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urljoin
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, infer_flags
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, ReferenceRole, decoded, noting
-from mixedsched.sites.recorded.references import base_of
+from mixedsched.sites.documents.references import Reference, ReferenceRole, base_of, decoded, noting, without_base
+from mixedsched.sites.site.paths import absolute
 
-_BASE_TAG = re.compile("<base(?=[\\s/>])", re.IGNORECASE)
 _IMPORT = b"@import"
-_UNREAD_TAG = "<bas-"  # as long, and no reader minds it
 _TEXT_BYTES_MAX = 20_000_000
 
 
@@ -49,7 +45,7 @@ class Placement:
 
         priority: when it was asked for; None where the HAR does not tell. was_raised: see Priorities.
         """
-        placed = self._flags.get(url)
+        placed = self._flags.get(absolute(url, url))
         if placed is None:
             placed = self._explained(kind, priority)
         if kind is Kind.IMAGE and was_raised and Flag.LAZY not in placed:
@@ -70,12 +66,10 @@ class Placement:
         for reference in _references(text, content, self._flags):
             if reference.role in {ReferenceRole.SPARE, ReferenceRole.CONTACT}:
                 continue
-            try:
-                url = urljoin(base_url, reference.url.strip()).partition("#")[0]
-            except ValueError:
-                continue
+            url = absolute(reference.url, base_url)
             flags = frozenset() if reference.styled else reference.flags
-            self._flags[url] = self._flags.get(url, frozenset()) | flags  # preloaded first, used later
+            if url:
+                self._flags[url] = self._flags.get(url, frozenset()) | flags  # preloaded first, used later
 
 
 def _references(text: Text, content: str, known: Mapping[str, frozenset[Flag]]) -> Iterator[Reference]:
@@ -83,7 +77,7 @@ def _references(text: Text, content: str, known: Mapping[str, frozenset[Flag]]) 
     note = noting(seen)
     try:
         if text.kind is Kind.DOCUMENT:
-            rewrite_html(_BASE_TAG.sub(_UNREAD_TAG, content), note, text.url)
+            rewrite_html(without_base(content), note, text.url)
         elif text.kind is Kind.STYLESHEET:
             rewrite_css(content, note, text.url, flags=known.get(text.url, frozenset()) & {Flag.CRITICAL})
     except SiteError:

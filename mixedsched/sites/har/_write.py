@@ -1,7 +1,7 @@
 """From a page load of a HAR to the folder of a site.
 
-A HAR with bodies becomes a recording of them; the few that it lacks are synthesised one by one. In one without the bodies
-of documents nothing refers to anything, so a browser would load nothing of such a recording: there the whole page is
+A HAR with bodies becomes a recording of them; the few that it lacks are synthesised one by one. In one without the body of
+the page's document nothing refers to anything, so a browser would load nothing of such a recording: there the whole page is
 synthesised from what is known of it, and is loaded as it was.
 """
 
@@ -15,9 +15,8 @@ from mixedsched.errors import SiteError
 from mixedsched.model.page import Page
 from mixedsched.model.request import Kind
 from mixedsched.sites.har._entries import HarLog
-from mixedsched.sites.har._importing import ImportedPage, Progress, imported
+from mixedsched.sites.har._importing import ImportedPage, Progress, has_document, imported
 from mixedsched.sites.har._pages import HarPage
-from mixedsched.sites.har._requests import kind_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange, RecordingFacts, RecordingSummary
 from mixedsched.sites.recorded.writing import check_target, write_recording
 from mixedsched.sites.site import MANIFEST_NAME, load_built
@@ -82,7 +81,7 @@ def import_page(
     many steps are done, of answers or of bytes. replace: whether a site that is there may go. Raises SiteError, and whatever
     `named` raises.
     """
-    if any(entry.response.content.text and kind_of(entry) is Kind.DOCUMENT for entry in page.entries):
+    if has_document(page):
         load = imported(log, page, Synthesiser(), progress)
         target, facts = named(load.facts)
         return write_recording(target, load.exchanges, facts, replace=replace)
@@ -114,7 +113,7 @@ def _synthesised(target: Path, load: ImportedPage, facts: RecordingFacts, progre
     notes = list(summary.notes)
     if load.recorded:
         notes.append(
-            f"without a document in the HAR nothing refers to the {load.recorded} bodies in it: all are synthesised"
+            f"without the page's document in the HAR nothing refers to the {load.recorded} bodies in it: all are synthesised"
         )
 
     def fill(folder: Path) -> None:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
+from mixedsched.sites.documents.references import base_of
 from mixedsched.sites.recorded.coding import decode_body
 from mixedsched.sites.recorded.records import FoundHow, LeftOut, RecordedExchange
-from mixedsched.sites.recorded.references import base_of, position_of
+from mixedsched.sites.recorded.references import position_of
 from mixedsched.sites.recorded.selection import MAX_TOTAL_BYTES
 from mixedsched.world.browser.observation import Initiator, Observation, ObservedRequest
 

@@ -169,8 +169,14 @@ def _parents_first(loads: _Loads) -> list[SameRequest]:
 
 def _first_kept(group: SameRequest) -> RecordedExchange | LeftOut:
     """The exchange of the first load that could keep it; else why the first could not."""
-    answers = [exchange_of(item.request) for item in group.seen]
-    return next((item for item in answers if isinstance(item, RecordedExchange)), answers[0])
+    first: LeftOut | None = None
+    for item in group.seen:  # one after the other, as bodies may be large
+        answer = exchange_of(item.request)
+        if isinstance(answer, RecordedExchange):
+            return answer
+        first = first or answer
+    assert first is not None, "a group has a request"
+    return first
 
 
 def _typical(exchange: RecordedExchange, voters: Sequence[ObservedRequest], times: _Times) -> RecordedExchange:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from pydantic import TypeAdapter, ValidationError
 
+from mixedsched.sites.documents.references import base_of
 from mixedsched.sites.recorded._rewriting import (
     Headers,
     Renaming,
@@ -19,7 +20,6 @@ from mixedsched.sites.recorded._rewriting import (
 from mixedsched.sites.recorded.coding import decode_body, encode_body
 from mixedsched.sites.recorded.names import origin_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
-from mixedsched.sites.recorded.references import base_of
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 from mixedsched.sites.site.paths import Local, resolve
 from mixedsched.sites.site.responses import PriorityField

@@ -24,10 +24,11 @@ from typing import Literal
 
 from mixedsched.model.page import MAX_DELAY_MS, FoundWhen
 from mixedsched.model.request import Flag, Kind
+from mixedsched.sites.documents.references import base_of
 from mixedsched.sites.recorded._copies import Copy
 from mixedsched.sites.recorded._rewriting import fetched_links
 from mixedsched.sites.recorded.records import RecordedExchange
-from mixedsched.sites.recorded.references import addresses_in, base_of, position_of
+from mixedsched.sites.recorded.references import addresses_in, position_of
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 
 _NOISE_MS = 10.0  # less is how evenly bytes came and how busy the recorder was, and no think time

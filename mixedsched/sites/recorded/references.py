@@ -5,9 +5,11 @@ import re
 from collections.abc import Container, Iterator
 from urllib.parse import unquote, urljoin, urlsplit
 
+from mixedsched.sites.site.paths import absolute
+
 _SHORTEST_SPELLING = 3  # shorter ones occur by chance
+_STEPS_UP_MAX = 40  # nobody writes more ../
 _NAME_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/%~")
-_BASE = re.compile(r"""<base\b[^>]{0,2000}?\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 _TOKEN = re.compile(r"""[^\s"'`()<>{},;|]{3,2000}""")
 _PLAIN_PATH = re.compile(r"/(?!/)[^.]*(\.[^./][^.]*)*$")  # means the same to urljoin, which is slow
 _LIKE_AN_ADDRESS = re.compile(r"/|\.\w{2,5}($|[?#&])")
@@ -39,20 +41,10 @@ def addresses_in(text: str, base_url: str, wanted: Container[str]) -> dict[str, 
             url = f"{origin}{token}" if _PLAIN_PATH.match(token) else urljoin(base_url, token)
         except ValueError:  # half an IPv6 address
             continue
-        if (address := url.partition("#")[0]) in wanted:
+        address = url.partition("#")[0] if url.isascii() else absolute(token, base_url)
+        if address in wanted:
             places.setdefault(address, match.start())
     return places
-
-
-def base_of(text: str, url: str) -> str:
-    """The URL that references in an HTML document are relative to: its own, unless it has a base element."""
-    found = _BASE.search(text)
-    if found is None:
-        return url
-    try:
-        return urljoin(url, html.unescape(next(part for part in found.groups() if part is not None)))
-    except ValueError:
-        return url
 
 
 def _find(spelling: str, text: str) -> int | None:
@@ -87,7 +79,7 @@ def _forms(url: str, base_url: str) -> Iterator[str]:
     tail = url[len(f"{parts.scheme}://{parts.netloc}") :]
     yield tail
     folders = base.path.split("/")[:-1]
-    for up in range(len(folders)):
+    for up in range(min(len(folders), _STEPS_UP_MAX)):
         folder = "/".join(folders[: len(folders) - up]) + "/"
         if tail.startswith(folder) and len(tail) > len(folder):
             yield "../" * up + tail[len(folder) :]

@@ -47,6 +47,12 @@ def test_missing_references_are_named_with_the_file_that_refers_to_them(tmp_path
     )
 
 
+def test_references_are_looked_for_where_a_base_element_has_them(tmp_path: Path) -> None:
+    text = page("<base href=/app/>", "<img src=a.png><img src=gone.png><img src=data:,x>")
+    (gone,) = [one for one in check_site(site_of(tmp_path, {(0, "/"): text, (0, "/app/a.png"): PNG})) if is_asked(one)]
+    assert (gone.level, "gone.png" in gone.what) == (Severity.ERROR, True)
+
+
 def test_a_recording_need_not_have_all_that_it_refers_to(tmp_path: Path) -> None:
     text = page(body="<img src=/gone.png><img src=/b.png?cb=2>")
     files: dict[tuple[int, str], str | bytes] = {(0, "/"): text, (0, "/b.png?cb=1"): PNG}

@@ -1,4 +1,4 @@
-"""How many connections a page takes; tests/world/browser/test_site_connections.py asks Chromium the same."""
+"""How many connections a page takes; test_connections_in_chromium.py asks Chromium the same."""
 
 from __future__ import annotations
 
@@ -85,3 +85,29 @@ def test_a_document_that_cannot_be_read_is_no_reason_not_to_serve_the_site(tmp_p
         merged(broken, tmp_path / "build")
     bent = site_of(tmp_path / "2", {**files, (0, "/"): page('<base href="https://cdn.test/">')}, entries=fonts)
     assert expected_connections(bent).count == 2
+
+
+@pytest.mark.parametrize(
+    ("base", "body", "file", "connections"),
+    [
+        ("https://cdn.test/x/", "<script crossorigin src=a.js></script>", (1, "/x/a.js"), 2),
+        ("https://cdn.test/x/", "<script crossorigin src=https://shop.test/a.js></script>", (0, "/a.js"), 1),
+        ("/x/", "<script crossorigin src=https://cdn.test/a.js></script>", (1, "/a.js"), 2),
+        ("//elsewhere.example/", "<script crossorigin src=a.js></script><img src=data:,x>", (0, "/a.js"), 1),
+    ],
+)
+def test_a_base_element_bends_what_a_document_asks_for(
+    tmp_path: Path, base: str, body: str, file: tuple[int, str], connections: int
+) -> None:
+    files: dict[tuple[int, str], str | bytes] = {(0, "/"): page(f"<base href={base}>", body), file: "1"}
+    assert expected_connections(site_of(tmp_path, files)).count == connections
+
+
+def test_an_error_page_in_the_place_of_a_style_sheet_asks_for_nothing(tmp_path: Path) -> None:
+    files: dict[tuple[int, str], str | bytes] = {
+        (0, "/"): page("<link rel=stylesheet href=https://cdn.test/a.css>"),
+        (1, "/a.css"): page(body="<img crossorigin src=https://fonts.test/a.png>"),
+        (2, "/a.png"): "1",
+    }
+    entries = {(1, "/a.css"): {"mime": "text/html", "status": 404}}
+    assert expected_connections(site_of(tmp_path, files, entries=entries)).count == 1

@@ -237,3 +237,13 @@ def test_a_manifest_can_want_its_hosts_merged(tmp_path: Path, wanted: str, hosts
 def test_other_words_for_origins_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match="origins"):
         site_of(tmp_path, {(0, "/"): page()}, origins="mix")
+
+
+@pytest.mark.parametrize("mime", ["text/html; charset=Shift_JIS", "text/html"])
+def test_documents_that_are_not_utf_8_stay_readable(tmp_path: Path, mime: str) -> None:
+    told = "<meta charset=shift_jis>" if mime == "text/html" else ""
+    html = page(told, '\u65e5\u672c\u8a9e &rarr; <img src="https://cdn.test/a.png">').encode("shift_jis")
+    site = site_of(tmp_path, {(0, "/"): html, (1, "/a.png"): b"2"}, entries={(0, "/"): {"mime": mime}})
+    whole = merged(site, tmp_path / "build")
+    assert '\u65e5\u672c\u8a9e \u2192 <img src="/_host/cdn.test/a.png">' in text(whole, "/")
+    assert whole.mimes[0, "/"] == "text/html; charset=utf-8"

@@ -229,6 +229,12 @@ def test_whatever_was_recorded_the_graph_is_a_page(exchanges: list[Any]) -> None
     Page.from_dict({"format": "mixedsched.page/1", "name": "x", "resources": resources})
 
 
+def test_addresses_of_thousands_of_folders_are_looked_for_in_one_go(tmp_path: Path) -> None:
+    deep = SHOP + "a/" * 20_000
+    site = Recorded(tmp_path / "s", document("<p>text", deep), *(exchange(f"{deep}{number}") for number in range(3)))
+    assert len(site.ids) == 4
+
+
 class TestScriptsWithinADocument:
     """They run when what blocks them is complete, however early their own text is there."""
 
