@@ -32,13 +32,13 @@ async def teach(file: Path, server: OpenServer, visit: MakeVisit, say: Callable[
 
     server: one that learns. visit: loads the page from it once; its second argument is a seed of the link.
     """
-    missing = VISITS - await asyncio.to_thread(_visits, file)
-    if missing > 0:
-        say(f"adaptive: learning from {missing} visits, which are not measured")
+    made = await asyncio.to_thread(_visits, file)
+    if made < VISITS:
+        say(f"adaptive: learning from {VISITS - made} visits, which are not measured")
         async with server() as running:
-            for number in range(missing):
+            for number in range(made, VISITS):
                 await visit(running, LINK_SEEDS_FROM + number)
-        await asyncio.to_thread(_think, file)
+    await asyncio.to_thread(_think, file)  # an earlier start may have ended between its last visit and this
     for line in await asyncio.to_thread(_told, file):
         say(f"adaptive: {line}")
 

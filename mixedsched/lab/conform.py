@@ -1,7 +1,7 @@
 """Finds out which rules of HTTP/3 and of its priorities a server keeps, by asking it: one connection for each question."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,7 +107,7 @@ class Examination:
         for frames in FRAME_PROBES:
             if frames.is_risky and not self._with_risky:
                 continue
-            yield ProbeFinding("frames", frames.rule, frames.what, frames.wanted, self._framed(frames))
+            yield ProbeFinding("frames", frames.rule, frames.what, frames.wanted, self.ask_frames(frames))
             if self.died_after:
                 return
 
@@ -148,14 +148,15 @@ class Examination:
                 return verdict
         return over_tries(verdicts)
 
-    def _framed(self, probe: FrameProbe) -> RuleVerdict:
+    def ask_frames(self, probe: FrameProbe) -> RuleVerdict:
+        """One probe on frames, once."""
         return self._asked(lambda: self._frames(probe), probe.what)
 
-    def _asked(self, ask: Any, what: str) -> RuleVerdict:
+    def _asked(self, ask: Callable[[], RuleVerdict], what: str) -> RuleVerdict:
         if time.monotonic() >= self._end_s or self.received_bytes >= MOST_BYTES:
             return RuleVerdict("unclear", "not asked: the time or the bytes allowed were used up")
         try:
-            verdict: RuleVerdict = ask()
+            return ask()
         except MissingPartError:
             self._see_whether_it_lives(what)
             return (
@@ -163,7 +164,6 @@ class Examination:
             )
         except MixedschedError as error:
             return RuleVerdict("unclear", str(error))
-        return verdict
 
     def _see_whether_it_lives(self, what: str) -> None:
         time.sleep(self._settle_s)

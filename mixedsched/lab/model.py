@@ -55,7 +55,7 @@ class Conditions:
 
     @classmethod
     def of(cls, congestion_control: str, cpu_slowdown: float, throttling: str, browser: str = Browser.CHROMIUM) -> Self:
-        """From names. Raises UsageError also for those that there are not."""
+        """From names. Raises UsageError also for unknown ones."""
         for what, name, known in (
             ("congestion control", congestion_control, tuple(CongestionControl)),
             ("throttling", throttling, get_args(Throttling)),

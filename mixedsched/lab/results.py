@@ -46,9 +46,13 @@ def owned(folder: Path) -> Iterator[None]:
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise MixedschedError(
                 f"another comparison is running in {folder}", fix="wait for it, or choose another --out"
+            ) from error
+        except OSError as error:  # there are file systems without locks
+            raise MixedschedError(
+                f"cannot lock {folder}", why=error.strerror or "", fix="choose a folder on a local disk with --out"
             ) from error
         with recorded(folder):
             yield

@@ -22,17 +22,17 @@ from typing import Any
 
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.world import places
+from mixedsched.world.system.processes import began_ticks, system_start
 
 UNDERWAY_NAME = "underway.json"
 LOCK_NAME = "lock"  # which the owner of a folder keeps open
 _FORMAT = "mixedsched.underway/1"
 _SIZE_BYTES = 8192
-_COMMAND_MOST = 4000  # characters; a longer one is not kept, and so not given again
+_COMMAND_MOST = 4000  # characters in JSON; a longer one is not kept, and so not given again
 _WORDS_MOST = 300  # characters of what is under way, or has gone wrong
 _READS_MOST = 3  # one that meets a writer halfway is done again
 _KEY_NAME = "underway.key"
 _KEY_BYTES = 32
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 class WorkEnd(StrEnum):
@@ -130,7 +130,7 @@ class _Recorder:
         self.was_interrupted = False
         now_s = time.time()
         cwd = str(Path.cwd())
-        command = _given if sum(map(len, _given)) + len(cwd) <= _COMMAND_MOST else ()
+        command = _given if len(json.dumps([*_given, cwd])) <= _COMMAND_MOST else ()
         self._now = Underway(
             command=command,
             cwd=cwd,
@@ -268,10 +268,5 @@ def _key() -> bytes:
 
 def _born(pid: int) -> str | None:
     """The boot of the system and the tick at which a process began; None if there is no such process."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        boot = _BOOT.read_text(encoding="ascii").strip()
-    except OSError:
-        return None
-    is_dead = fields[0] in "ZX"
-    return None if is_dead else f"{boot} {fields[19]}"
+    boot, ticks = system_start(), began_ticks(pid)
+    return f"{boot} {ticks}" if boot and ticks else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -187,3 +188,25 @@ def test_a_command_is_given_again_where_it_was_given_and_says_why_it_fails(tmp_p
 def test_a_damaged_record_says_nothing(tmp_path: Path, data: bytes) -> None:
     (tmp_path / UNDERWAY_NAME).write_bytes(data)
     assert read_underway(tmp_path) is None
+
+
+def test_a_long_command_of_foreign_letters_is_left_out_like_any_other_that_is_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(underway, "_given", ("compare", "語" * 2000))
+    with owned(tmp_path):
+        record = known(tmp_path)
+        assert record.command == ()
+        assert is_at_work(tmp_path, record)
+
+
+def test_a_folder_that_cannot_be_locked_is_not_said_to_be_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with pytest.raises(MixedschedError, match="cannot lock") as refused, owned(tmp_path):
+        pass
+    assert refused.value.why == os.strerror(errno.ENOLCK)

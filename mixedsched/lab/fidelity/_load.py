@@ -14,17 +14,15 @@ _LIMIT_S = 60.0
 _SLACK_S = 1.5  # for work, and for what the page holds back to keep its order
 
 
-async def check_site(site: Site, form_factor: FormFactor = "mobile", *, limit_s: float = _LIMIT_S) -> Fidelity:
+async def check_site(site: Site, form_factor: FormFactor = "mobile") -> Fidelity:
     """Load a site once, and compare the load with its manifest.
 
     Raises MixedschedError if the site cannot be served, and PageLoadFailed if there is no load to judge.
     """
-    return compare(site, *await observed(site, form_factor, limit_s=limit_s))
+    return compare(site, *await observed(site, form_factor))
 
 
-async def observed(
-    site: Site, form_factor: FormFactor = "mobile", *, limit_s: float = _LIMIT_S
-) -> tuple[Observation, int]:
+async def observed(site: Site, form_factor: FormFactor) -> tuple[Observation, int]:
     """The load itself, and the number of connections that carried its requests. Raises as check_site."""
     bodies_dir = make_profile_dir()
     try:
@@ -35,7 +33,7 @@ async def observed(
                 spki_sha256=(server.facts.spki_sha256,),
                 form_factor=form_factor,
                 quiet_s=quiet_s(site),
-                limit_s=max(limit_s, 3 * quiet_s(site)),
+                limit_s=max(_LIMIT_S, 3 * quiet_s(site)),
                 bodies_dir=bodies_dir,
                 screenshot=True,
             )

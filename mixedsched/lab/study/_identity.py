@@ -4,24 +4,33 @@ import os
 import platform
 from pathlib import Path
 
+from mixedsched.world.system.processes import began_ticks, system_start
+
 
 def worker_name() -> str:
     """Of this process: names no other one, on any machine at any time."""
-    return f"{_system()} {_process(os.getpid())}"
+    return f"{platform.node()} {_system()} {_space()} {_process(os.getpid())}"
 
 
-def is_dead(name: str) -> bool:
-    """Whether a worker has certainly ended: a process of this system that is not there any more. Of others, nobody can tell."""
-    system, _, process = name.rpartition(" ")
-    if system != _system():
+def is_dead(name: str, *, is_of_this_machine: bool) -> bool:
+    """Whether a worker has certainly ended: a process of this system that is not there any more. Of others, nobody can tell.
+
+    is_of_this_machine: whether it cannot be of another one. Then it has ended also if the system was started again since.
+    """
+    parts = name.rsplit(" ", 3)
+    if len(parts) < 4:  # no name of ours
         return False
+    host, system, space, process = parts
+    if system != _system():
+        return is_of_this_machine
     number = process.partition("/")[0]
-    return number.isdigit() and _process(int(number)) != process
+    is_near = (host, space) == (platform.node(), _space())
+    return is_near and number.isdigit() and _process(int(number)) != process
 
 
 def _system() -> str:
-    """Host, start of the system, and the space in which process numbers count: in containers there are several."""
-    return f"{platform.node()} {_text('/proc/sys/kernel/random/boot_id') or _started_at_s()} {_space()}"
+    """This start of the system."""
+    return system_start() or str(_started_at_s())
 
 
 def _started_at_s() -> int:
@@ -31,6 +40,9 @@ def _started_at_s() -> int:
 
 
 def _process(number: int) -> str:
+    """With what tells it from others of the same number; empty if there is none."""
+    if Path("/proc/self/stat").exists():
+        return f"{number}/{ticks}" if (ticks := began_ticks(number)) else ""
     import psutil
 
     try:
@@ -39,14 +51,8 @@ def _process(number: int) -> str:
         return ""
 
 
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
-
-
 def _space() -> str:
+    """The space in which process numbers count: in containers there are several."""
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:

@@ -60,6 +60,7 @@ class Keeper:
         self._lock = threading.Lock()  # of `_parts`
         self._storing = threading.Lock()  # held while parts are on their way
         self._parts: dict[tuple[int, int, int], _Part] = {}  # by block, token and attempt, in order of their first load
+        self._on_their_way: list[_Part] = []  # earlier ones, until they are stored for certain
         self._lost: set[tuple[int, int]] = set()  # blocks with the tokens that no longer hold them
         self._error: BaseException | None = None
         self._is_over = threading.Event()
@@ -139,9 +140,11 @@ class Keeper:
     def _store_all(self) -> None:
         with self._storing:
             with self._lock:
-                parts, self._parts = list(self._parts.values()), {}
-            if parts:
-                self._store_parts(parts)
+                self._on_their_way += self._parts.values()
+                self._parts = {}
+            if self._on_their_way:
+                self._store_parts(self._on_their_way)
+                self._on_their_way = []
 
     def _store_parts(self, parts: list[_Part]) -> None:
         # A block that fails ends apart from the others, which are nearly all.
@@ -149,13 +152,19 @@ class Keeper:
         self._lost |= {(lease.block_id, lease.token) for lease in self.patiently(lambda: self._add(stored))}
         for part in parts:
             if part.ending == "failed" and (part.lease.block_id, part.lease.token) not in self._lost:
-                self.patiently(lambda lease=part.lease: self._store.give_up(lease, self._worker))  # type: ignore[misc]
+                self.patiently(lambda lease=part.lease: self._give_up(lease))  # type: ignore[misc]
 
     def _add(self, parts: list[tuple[Lease, list[NewLoad], bool]]) -> list[Lease]:
         try:
             return self._store.add_all(self._worker, parts)
         except LeaseLostError:
             return [parts[0][0]]  # it is raised only where there is a single one
+
+    def _give_up(self, lease: Lease) -> None:
+        try:
+            self._store.give_up(lease, self._worker)
+        except LeaseLostError:  # a moment ago, or it has been given up already by a call whose answer was lost
+            self._lost.add((lease.block_id, lease.token))
 
     def patiently(self, act: Callable[[], Answer]) -> Answer:
         """Try again until the database answers, or the worker stops."""

@@ -7,12 +7,14 @@ child process, which can be killed, unlike a thread of dask's.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 LOOK_EVERY_S = 1.0
 CONNECT_S = 20
 STOP_S = 20.0  # for a child to give its blocks back
+_COMPLAINT_BYTES = 10_000  # that are kept of what a child says
 _ERRORS = 40  # the level of dask's log that is shown
 PAUSE_S = 10.0  # before a machine whose work ended with an error is tried again
 
@@ -43,7 +46,7 @@ def connected(scheduler: str) -> Iterator[Client]:
     except (OSError, ValueError) as error:
         raise MissingPartError(
             f"the scheduler {scheduler} does not answer",
-            why=str(error).splitlines()[0],
+            why=str(error).partition("\n")[0],
             fix="start one with `dask scheduler`, and name the address that it prints",
         ) from error
     with client:
@@ -63,7 +66,7 @@ def carry_out_on_cluster(work: Work, store_url: str, scheduler: str, say: Callab
         try:
             with connected(scheduler) as client:
                 is_over = _have_it_worked_on(work, Cluster(client, worker_words(store_url, work.study.name), say), say)
-        except (OSError, TimeoutError, MissingPartError) as error:
+        except (OSError, MissingPartError) as error:
             say(f"warning: lost the scheduler: {error}; trying again")
         if not is_over:
             time.sleep(LOOK_EVERY_S)
@@ -126,7 +129,8 @@ class Cluster:
 
         if self.client.status != "running":
             return
-        Event(self._stop_name, client=self.client).set()
+        with suppress(OSError):  # a scheduler that has gone takes its tasks with it
+            Event(self._stop_name, client=self.client).set()
         ends_s = time.monotonic() + STOP_S
         while time.monotonic() < ends_s and any(not task.done() for task in self._at_work.values()):
             time.sleep(LOOK_EVERY_S / 4)
@@ -169,13 +173,11 @@ def work_in_child(words: Sequence[str], stop_name: str) -> str:
     from distributed import Event, get_client, get_worker
 
     stop = Event(stop_name, client=get_client())
-    with subprocess.Popen(
-        [sys.executable, *words, *get_worker().words_of_machine],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
+    command = [sys.executable, *words, *get_worker().words_of_machine]
+    with (
+        tempfile.TemporaryFile() as said,  # a pipe that nobody reads meanwhile would hold it up once it is full
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said) as child,
+    ):
         try:
             while child.poll() is None:
                 if stop.wait(timeout=LOOK_EVERY_S):
@@ -188,8 +190,9 @@ def work_in_child(words: Sequence[str], stop_name: str) -> str:
             child.wait(STOP_S)
         except subprocess.TimeoutExpired:
             child.kill()
-        assert child.stderr is not None
-        complaint = child.stderr.read().strip().splitlines()
+            child.wait()
+        said.seek(max(0, said.seek(0, os.SEEK_END) - _COMPLAINT_BYTES))
+        complaint = said.read().decode(errors="replace").strip().splitlines()
         return complaint[-1] if child.returncode and complaint else ""
 
 
@@ -217,7 +220,7 @@ async def serve(scheduler: str, options: WorkerOptions, say: Callable[[str], Non
             async with machine:
                 say(f"{machine.address} waits for work from {scheduler}")
                 await machine.finished()
-        except (OSError, TimeoutError) as error:
+        except OSError as error:
             raise MixedschedError(
                 f"the scheduler {scheduler} does not answer", why=str(error), fix="start one with `dask scheduler`"
             ) from error

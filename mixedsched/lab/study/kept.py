@@ -1,12 +1,15 @@
 """A study that is played bit by bit: its loads are in a small file that is committed, from which it goes on anywhere."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mixedsched.lab.results import DATABASE_NAME
+from mixedsched.lab.study._collecting import collect
 from mixedsched.lab.study.definition import Study
-from mixedsched.lab.study.lean import write_lean
+from mixedsched.lab.study.lean import read_lean, write_lean
 from mixedsched.lab.study.session import Say, find_study, run_study, study_store
+from mixedsched.units import counted
+from mixedsched.world.store import StoredLoad, StoredPlace, StoredStudy, StudyStore
 
 
 def play_kept(
@@ -23,8 +26,10 @@ def play_kept(
 ) -> None:
     """Make the loads that are neither in the folder nor in the file, and write all there are into the file.
 
-    It is written after an interruption, too. kept: as `write_lean` writes it, with these keys. folder: for the database.
-    play: False to write what the folder has. The others are as for `run_study`, whose errors are raised.
+    It is written after an interruption, too, but stays as it is where it has complete blocks that the folder lacks.
+
+    kept: as `write_lean` writes it, with these keys. folder: for the database. play: False to write what the folder has. The
+    others are as for `run_study`, whose errors are raised.
     """
     try:
         if play:
@@ -33,4 +38,24 @@ def play_kept(
     finally:
         if (folder / DATABASE_NAME).exists():
             with study_store(folder, None) as store:
-                say(f"{kept.stem}: {write_lean(store, find_study(store), kept, keys)} loads")
+                if store.studies():  # else it ended before it began
+                    _write(store, find_study(store), kept, keys, say)
+
+
+def _write(store: StudyStore, stored: StoredStudy, kept: Path, keys: Sequence[str], say: Say) -> None:
+    if kept.exists():
+        lean = read_lean(kept)
+        arms = lean.result.study.arms
+        there = _complete(store.places(stored.id), store.loads(stored.id), arms)
+        if lacking := len(_complete(lean.places, lean.loads, arms) - there):
+            say(f"{kept} stays as it is: the database lacks {counted(lacking, 'block')} of it")
+            return
+    say(f"{kept.stem}: {write_lean(store, stored, kept, keys)} loads")
+
+
+def _complete(
+    places: Sequence[StoredPlace], loads: Iterable[StoredLoad], arms: Sequence[str]
+) -> set[tuple[str, str, int]]:
+    """Site, link and number of each block that is complete."""
+    found = collect(loads, (place.id for place in places), arms)
+    return {(place.site, place.link, block) for place in places for block in found[place.id].complete()}

@@ -6,9 +6,11 @@ played it, and its places. Needs pyarrow.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from mixedsched.errors import MissingPartError, StudyError
 from mixedsched.lab.study._collecting import VALUE_KEYS
@@ -28,7 +30,34 @@ LOOKS = "looks"
 _METADATA = b"mixedsched"
 _TEXTS = ("arm", "status", "reason", "machine")
 _NUMBERS = ("block", "attempt", "position", "seed")
+_COLUMNS = frozenset({"place", *_NUMBERS, *_TEXTS, *VALUE_KEYS})
 _INTEGERS = {"int16": 2**15, "int32": 2**31, "int64": 2**63}  # which numbers are below; seeds are always of the last
+
+
+@dataclass(frozen=True, slots=True)
+class _PlaceFacts:
+    """A place in the metadata."""
+
+    site: str
+    link: str
+    exact: bool
+    blocks: int  # that are planned
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _StudyFacts:
+    """The metadata; what has a default is missing in early files."""
+
+    definition: dict[str, Any]
+    versions: dict[str, Any]
+    places: list[_PlaceFacts]
+    earlier_versions: list[dict[str, Any]] = field(default_factory=list)
+    laboratory: dict[str, Any] = field(default_factory=dict)
+    looks: dict[str, int] | None = None
+
+
+_FACTS = TypeAdapter(_StudyFacts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,33 +145,42 @@ def read_lean(path: Path) -> LeanStudy:
     pa, parquet = _arrow()
     try:
         table = parquet.read_table(path)
-        facts = json.loads(table.schema.metadata[_METADATA])
-    except (OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
+        stored = json.loads(table.schema.metadata[_METADATA])
+        _refuse_other_version(stored, path)
+        facts = _FACTS.validate_python(stored)
+        questions = StudyQuestions.from_dict({LOOKS: facts.looks})
+        loads = list(_loads(table))
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, RecursionError) as error:
         raise StudyError(
             f"{path} contains no loads of a study", why=str(error), fix="export it from the study again"
         ) from error
+    study = Study.from_dict(facts.definition, origin=path.name)
+    places = [
+        StoredPlace(number, number, item.site, item.link, {"exact": item.exact, **item.facts})
+        for number, item in enumerate(facts.places)
+    ]
+    counts = [BlockCounts(number, done=item.blocks) for number, item in enumerate(facts.places)]
+    result = study_results(study, places, counts, loads, questions)
+    return LeanStudy(result, facts.versions, facts.earlier_versions, facts.laboratory, places, loads)
+
+
+def _refuse_other_version(facts: Any, path: Path) -> None:
+    """Raises StudyError; TypeError for what tells no version at all."""
+    if not isinstance(facts, dict):
+        raise TypeError("its metadata are no table")
     if facts.get("format") != LEAN_FORMAT:
         raise StudyError(
             f"{path} is of another version",
             why=f"its format is {facts.get('format')}, not {LEAN_FORMAT}",
             fix="write it anew",
         )
-    study = Study.from_dict(facts["definition"], origin=path.name)
-    places = [
-        StoredPlace(number, number, item["site"], item["link"], {"exact": item["exact"], **item.get("facts", {})})
-        for number, item in enumerate(facts["places"])
-    ]
-    counts = [BlockCounts(number, done=item["blocks"]) for number, item in enumerate(facts["places"])]
-    loads = list(_loads(table))
-    result = study_results(study, places, counts, loads, StudyQuestions.from_dict({LOOKS: facts.get(LOOKS)}))
-    return LeanStudy(
-        result, facts["versions"], facts.get(EARLIER_VERSIONS, ()), facts.get(LABORATORY, {}), places, loads
-    )
 
 
 def _loads(table: Any) -> Iterator[StoredLoad]:
-    columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    values = [(key, columns[key]) for key in table.column_names if key in VALUE_KEYS]
+    """Raises KeyError, ValueError or an error of pyarrow's for a table that is none of loads."""
+    names = [name for name in table.column_names if name in _COLUMNS]
+    columns = {name: _column(table, name) for name in names}
+    values = [(key, columns[key]) for key in names if key in VALUE_KEYS]
     for row in range(table.num_rows):
         yield StoredLoad(
             place_id=columns["place"][row],
@@ -156,6 +194,17 @@ def _loads(table: Any) -> Iterator[StoredLoad]:
             values={key: column[row] for key, column in values if column[row] is not None},
             machine=columns["machine"][row],
         )
+
+
+def _column(table: Any, name: str) -> list[Any]:
+    pa, _ = _arrow()
+    is_value = name in VALUE_KEYS
+    kind = pa.float32() if is_value else pa.string() if name in _TEXTS else pa.int64()
+    column = table.column(name).cast(kind)
+    if column.null_count and not is_value:
+        raise ValueError(f"loads without {name}")
+    found: list[Any] = column.to_pylist()
+    return found
 
 
 def _arrow() -> tuple[Any, Any]:

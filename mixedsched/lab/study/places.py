@@ -74,7 +74,7 @@ def _matches(entry: str, study: Study, known: Sequence[str]) -> Iterator[StudySi
         yield from _at(entry, study, known)
     else:
         raise StudyError(
-            f"the study names a site '{entry}' that there is not",
+            f"the study names a site '{entry}' that does not exist",
             why=f"no bundled or recorded site has this name, and no file in {study.folder.absolute()}",
             fix=nearest_hint(entry, known),
         )

@@ -65,7 +65,7 @@ def carry_out_study(
 def release_the_dead(store: StudyStore) -> None:
     """Give back at once what workers held whose processes have ended on this machine without doing so themselves."""
     for worker in store.workers():
-        if worker.state == "active" and is_dead(worker.name):
+        if worker.state == "active" and is_dead(worker.name, is_of_this_machine=store.is_of_one_machine):
             store.leave(worker.id)
 
 

@@ -21,6 +21,7 @@ from mixedsched.lab.study.work import StudyObserver, UnobservedStudy, Work, carr
 from mixedsched.world.store import QuarantinedError, StoredPlace, StoredStudy, StudyStore, UnreachableDatabaseError
 
 LOOK_EVERY_S = 2.0  # for new work
+_STDIN = 0
 
 Say = Callable[[str], None]
 
@@ -195,7 +196,9 @@ def main() -> int:
 
 
 def _end_with_input() -> None:
-    sys.stdin.buffer.read()
+    # Not by sys.stdin: where this thread waits in it, the end of the program would be a crash.
+    while os.read(_STDIN, 4096):
+        pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -106,9 +106,9 @@ def _plain(text: str) -> str:
 
 def _priority_routes(order: Order, environment: dict[str, str]) -> Sequence[dict[str, Any]]:
     """Those of a shipped Caddyfile, which Caddy itself translates."""
-    if HEADERS not in order.values:
+    file = order.shipped()
+    if file is None:
         return ()
-    file = order.values[HEADERS]
     words = order.write("Caddyfile", f'import "{file}"\nhttp://:1 {{\n\timport mixedsched_priorities\n}}\n')
     program = Program(order.program.path, order.program.root, {**order.program.environment, **environment})
     said = said_by(program, "adapt", "--adapter", "caddyfile", "--config", str(words))
@@ -117,7 +117,7 @@ def _priority_routes(order: Order, environment: dict[str, str]) -> Sequence[dict
         (server,) = config["apps"]["http"]["servers"].values()
     except (StopIteration, ValueError, KeyError) as error:
         raise UsageError(
-            f"Caddy does not take {file}", why=said.strip()[-300:], fix="name ship/Caddyfile of tune"
+            f"Caddy does not take {order.values[HEADERS]}", why=said.strip()[-300:], fix="name ship/Caddyfile of tune"
         ) from error
     routes: list[dict[str, Any]] = server["routes"]
     return [{key: value for key, value in route.items() if key != "terminal"} for route in routes]

@@ -2,7 +2,7 @@
 
 from mixedsched.world.servers._tree import ending, file_path, make_tree
 from mixedsched.world.servers._versions import packaged_version
-from mixedsched.world.servers.kind import Abilities, Launch, Order, Program, ServerKind, Version
+from mixedsched.world.servers.kind import Abilities, Launch, Order, ServerKind
 
 
 def _prepare(order: Order) -> Launch:
@@ -17,10 +17,6 @@ def _prepare(order: Order) -> Launch:
     return Launch((str(order.program.path), *options, *where))
 
 
-def _version(program: Program) -> Version:
-    return Version(packaged_version(program))
-
-
 GTLSSERVER = ServerKind(
     name="gtlsserver",
     title="gtlsserver (ngtcp2 and nghttp3)",
@@ -33,7 +29,7 @@ GTLSSERVER = ServerKind(
     stand_in="server-nghttp3",
     how_to_get="apt-get install ngtcp2-server (Debian, Ubuntu), or scripts/setup --lab",
     read_versions=("0.12",),
-    version_of=_version,
+    version_of=packaged_version,
     prepare=_prepare,
     abilities=Abilities(
         hosts=False, queries=False, fields=False, codings=False, statuses=False, types=False, heeds_queries=True

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from mixedsched.world.servers._versions import number_in, said_by
 from mixedsched.world.servers.answers import GET, Answer
 from mixedsched.world.servers.kind import (
-    HEADERS,
     Abilities,
     Launch,
     Order,
@@ -17,6 +16,7 @@ from mixedsched.world.servers.kind import (
     Version,
     headers_parameter,
 )
+from mixedsched.world.system.udp import host_and_port
 
 _BUFFER = "http3_stream_buffer_size"
 _WORD_MOST = 3900  # characters: nginx takes no longer word than 4095
@@ -41,10 +41,9 @@ def _prepare(order: Order) -> Launch:
 
 def _config(order: Order, answers: list[Answer], names: Mapping[int, str], endings: Mapping[str, str]) -> str:
     folder = order.folder
-    host = f"[{order.host}]" if ":" in order.host else order.host
     temporary = " ".join(f"{name}_temp_path {_quoted(f'{folder}/{name}')};" for name in _TEMPORARY)
     types = " ".join(f"{_quoted(mime)} {ending};" for mime, ending in endings.items())
-    shipped = [f"include {_quoted(order.values[HEADERS])};"] if HEADERS in order.values else []
+    shipped = [f"include {_quoted(str(file))};"] if (file := order.shipped()) is not None else []
     buffer = [f"{_BUFFER} {order.values[_BUFFER]};"] if _BUFFER in order.values else []
     maps, added = _fields(answers, names)
     if shipped:
@@ -67,7 +66,7 @@ def _config(order: Order, answers: list[Answer], names: Mapping[int, str], endin
             *shipped,
             *buffer,
             "server {",
-            f"listen {host}:{order.port} quic;",
+            f"listen {host_and_port(order.host, order.port)} quic;",
             f"ssl_certificate {_quoted(str(order.certificate))}; ssl_certificate_key {_quoted(str(order.key))};",
             "ssl_protocols TLSv1.3;",
             f"quic_gso {'on' if order.bursts else 'off'};",
@@ -89,9 +88,8 @@ def _keys(answers: list[Answer], names: Mapping[int, str]) -> Iterable[str]:
     for index, item in enumerate(answers):
         word = item.host + item.target
         key = _key(word) if words[word.lower()] == 1 else _expression(word, "$")
-        if (
-            len(key) <= _WORD_MOST
-        ):  # else as its path with any query; `fitting` has seen that there is no other of that path
+        # A longer one is found by its path with any query; `fitting` has seen that there is no other of that path.
+        if len(key) <= _WORD_MOST:
             yield f'{key} "{names[index]}";'
     paths = set()
     for index, item in enumerate(answers):

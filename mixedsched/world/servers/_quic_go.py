@@ -4,6 +4,7 @@ import json
 
 from mixedsched.world.servers._versions import number_in, said_by
 from mixedsched.world.servers.kind import Abilities, Launch, Order, Program, ServerKind, Version
+from mixedsched.world.system.udp import host_and_port
 
 _WITHOUT_BURSTS = {"QUIC_GO_DISABLE_GSO": "true"}
 
@@ -21,9 +22,8 @@ def _prepare(order: Order) -> Launch:
         }
         for item in order.answers
     ]
-    host = f"[{order.host}]" if ":" in order.host else order.host
     facts = {
-        "listen": f"{host}:{order.port}",
+        "listen": host_and_port(order.host, order.port),
         "certificate": str(order.certificate),
         "key": str(order.key),
         "responses": responses,

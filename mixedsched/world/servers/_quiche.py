@@ -2,20 +2,17 @@
 
 from mixedsched.world.servers._tree import INDEX, make_tree
 from mixedsched.world.servers._versions import packaged_version
-from mixedsched.world.servers.kind import Abilities, Launch, Order, Program, ServerKind, Version
+from mixedsched.world.servers.kind import Abilities, Launch, Order, ServerKind
+from mixedsched.world.system.udp import host_and_port
 
 
 def _prepare(order: Order) -> Launch:
     root = make_tree(order.folder / "www", order.answers)
-    where = f"[{order.host}]:{order.port}" if ":" in order.host else f"{order.host}:{order.port}"
+    where = host_and_port(order.host, order.port)
     options = ("--listen", where, "--root", str(root), "--index", INDEX, "--name", order.hosts[0], "--no-retry")
     bursts = () if order.bursts else ("--disable-gso",)
     files = ("--cert", str(order.certificate), "--key", str(order.key))
     return Launch((str(order.program.path), *options, *bursts, *files))
-
-
-def _version(program: Program) -> Version:
-    return Version(packaged_version(program))
 
 
 QUICHE = ServerKind(
@@ -33,7 +30,7 @@ QUICHE = ServerKind(
         "in MIXEDSCHED_SERVERS"
     ),
     read_versions=(),
-    version_of=_version,
+    version_of=packaged_version,
     prepare=_prepare,
     abilities=Abilities(hosts=False, queries=False, fields=False, codings=False, statuses=False, says_types=False),
 )

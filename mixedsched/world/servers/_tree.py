@@ -16,7 +16,7 @@ def file_path(answer: Answer) -> str:
 
 
 def make_tree(folder: Path, answers: Iterable[Answer]) -> Path:
-    """Links to the files of all answers that there can be in a folder; see `fitting` for those that there cannot."""
+    """Links to the files of all answers that a folder can hold; see `fitting` for those that it cannot."""
     folder.mkdir(exist_ok=True)
     for answer in answers:
         if answer.method != GET or answer.file is None or answer.status != 200:

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from mixedsched.world.servers.kind import Program
+from mixedsched.world.servers.kind import Program, Version
 from mixedsched.world.system.programs import find_program, run_to_end
 
 _LIMIT_S = 10.0
@@ -35,15 +35,15 @@ def number_in(text: str, pattern: str) -> str | None:
     return found[1] if found else None
 
 
-def packaged_version(program: Program) -> str:
+def packaged_version(program: Program) -> Version:
     """The upstream version of the distribution's package that a program belongs to; else "unknown", with a fingerprint."""
     if find_program("dpkg-query") is not None:
         owner = run_to_end(["dpkg-query", "--search", program.path.resolve()], _LIMIT_S).output.partition(":")[0]
         if owner:
             version = run_to_end(["dpkg-query", "--show", "--showformat", "${Version}", owner], _LIMIT_S).output
             if number := number_in(version, r"^(?:\d+:)?(\d+(?:\.\d+)*)"):
-                return number
+                return Version(number)
     try:
-        return f"unknown ({hashlib.sha256(program.path.read_bytes()).hexdigest()[:8]})"
+        return Version(f"unknown ({hashlib.sha256(program.path.read_bytes()).hexdigest()[:8]})")
     except OSError:
-        return "unknown"
+        return Version("unknown")

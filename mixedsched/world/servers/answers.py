@@ -11,17 +11,8 @@ from mixedsched.world.server.site import ServedSite, SiteEntry
 _OF_EVERY_FILE = (("cache-control", "max-age=3600"), ("access-control-allow-origin", "*"), ("timing-allow-origin", "*"))
 # What a server works out by itself.
 _SERVERS_OWN = frozenset(
-    {
-        "content-length",
-        "transfer-encoding",
-        "connection",
-        "keep-alive",
-        "date",
-        "etag",
-        "last-modified",
-        "accept-ranges",
-    }
-    | {"server", "alt-svc", "content-encoding", "content-type", "age"}
+    {"content-length", "transfer-encoding", "connection", "keep-alive", "date", "etag", "last-modified"}
+    | {"accept-ranges", "server", "alt-svc", "content-encoding", "content-type", "age"}
 )
 GET = "GET"
 

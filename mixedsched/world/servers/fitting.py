@@ -121,15 +121,17 @@ class _Decoder:
     def decoded(self, entry: SiteEntry) -> SiteEntry:
         if entry.encoding is None or entry.file is None:
             return entry
-        name = hashlib.sha256(f"{entry.encoding} {entry.file}".encode()).hexdigest()[:24]
-        made = self._folder.resolve() / name
         try:
+            about = entry.file.stat()
+            # An edited file is another one.
+            facts = f"{entry.encoding} {entry.file} {about.st_mtime_ns} {about.st_size}"
+            made = self._folder.resolve() / hashlib.sha256(facts.encode(errors="surrogateescape")).hexdigest()[:24]
             if not made.exists():
                 self._folder.mkdir(parents=True, exist_ok=True)
                 data = decode(entry.file.read_bytes(), entry.encoding)
                 made.with_suffix(".new").write_bytes(data)
                 made.with_suffix(".new").replace(made)
-                os.utime(made, ns=(entry.file.stat().st_atime_ns, entry.file.stat().st_mtime_ns))
+                os.utime(made, ns=(about.st_atime_ns, about.st_mtime_ns))
         except (OSError, UndecodableError, ValueError) as error:
             raise MixedschedError(f"{entry.file} cannot be decoded", why=str(error)) from error
         headers = tuple(item for item in entry.headers if item[0].lower() != b"content-encoding")

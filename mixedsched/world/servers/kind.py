@@ -21,7 +21,7 @@ class Abilities:
     queries: bool = True  # other answers for other queries of a path, or other spellings of it; any bytes in it
     fields: bool = True  # header fields of the site's own, and those that let other hosts read an answer
     codings: bool = True  # files that are stored encoded
-    statuses: bool = True  # others than 200, and 404 for what there is not
+    statuses: bool = True  # others than 200, and 404 for what does not exist
     delays: bool = False  # answers that take time to be made
     methods: bool = False  # other methods than GET
     types: bool = True  # any media type for any path, not only by the ending of its name
@@ -77,6 +77,16 @@ class Order:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
+
+    def shipped(self) -> Path | None:
+        """The user's file of header rules, under a name in its folder: servers take some signs of names for patterns or
+        variables. None if there is no such file.
+        """
+        if HEADERS not in self.values:
+            return None
+        link = self.folder / "shipped"
+        link.symlink_to(self.values[HEADERS])
+        return link
 
 
 @dataclass(frozen=True, slots=True)

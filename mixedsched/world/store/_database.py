@@ -2,12 +2,14 @@
 
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import JSON, Connection, Engine, create_engine, event, make_url, select, text
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.pool import StaticPool
 
@@ -18,6 +20,7 @@ _WAIT_FOR_WRITER_S = 60  # of another process, in SQLite
 _BETWEEN_TRIES_S = 0.01
 _SILENT_MS = 10_000  # within a transaction, in PostgreSQL; ours take milliseconds
 _LOCKED_MS = 30_000  # that one waits for another
+_DISK_FULL = "53100"  # PostgreSQL's code
 _MAKING_TABLES = 9218  # any number, the same for all of us
 _WRITES = "writes"  # execution option of transactions that write
 
@@ -108,6 +111,22 @@ def database_file(url: str) -> Path | None:
         return None
     is_file = address.get_backend_name() == "sqlite" and address.database not in (None, "", ":memory:")
     return Path(str(address.database)) if is_file else None
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """For what is asked of a database: its errors become UnreachableDatabaseError, or another MixedschedError."""
+    try:
+        yield
+    except DBAPIError as error:
+        why = str(error.orig).partition("\n")[0]
+        if "is full" in why or getattr(error.orig, "sqlstate", "") == _DISK_FULL:
+            raise MixedschedError(
+                "there is no room for results", why=why, fix="make room; the same command continues"
+            ) from error
+        if isinstance(error, OperationalError) or error.connection_invalidated:
+            raise UnreachableDatabaseError("the database does not answer", why=why) from error
+        raise MixedschedError("the database refuses the request", why=why) from error
 
 
 def writing(engine: Engine) -> Engine:
@@ -207,4 +226,4 @@ def refuse_newer(schema: int) -> None:
 
 
 def _first_line(error: SQLAlchemyError) -> str:
-    return str(error).splitlines()[0]
+    return str(error).partition("\n")[0]

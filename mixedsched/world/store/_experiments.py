@@ -4,7 +4,8 @@ any other database that SQLAlchemy supports.
 Records are JSON objects of the caller's; what the store searches by has columns of its own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from mixedsched.world.store._database import Base, open_database, writing
+from mixedsched.world.store._database import Base, answering, open_database, writing
 
 _KEYS_MOST = 500  # in a query
 
@@ -55,7 +56,8 @@ class StoredExperiment:
 class Store:
     """Experiments and runs in a database. Every call is a transaction; when it returns, the data is on disk.
 
-    url: as SQLAlchemy writes it, for instance "sqlite:///runs/x/results.sqlite". Raises MixedschedError if it cannot be used.
+    url: as SQLAlchemy writes it, for instance "sqlite:///runs/x/results.sqlite". It and every method raise MixedschedError if
+    the database cannot be used, or has no room.
     """
 
     def __init__(self, url: str) -> None:
@@ -70,7 +72,7 @@ class Store:
 
     def save_plan(self, digest: str, plan: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Store a plan with its facts, or replace those of an earlier start."""
-        with Session(self._writing) as session, session.begin():
+        with self._write() as session:
             row = session.get(_ExperimentRow, digest)
             if row is None:
                 session.add(_ExperimentRow(digest=digest, plan=dict(plan), facts=dict(facts)))
@@ -78,22 +80,23 @@ class Store:
                 row.plan, row.facts = dict(plan), dict(facts)
 
     def experiments(self) -> list[StoredExperiment]:
-        with Session(self._engine) as session:
+        with self._read() as session:
             rows = session.scalars(select(_ExperimentRow).order_by(_ExperimentRow.digest))
             return [StoredExperiment(row.digest, row.plan, row.facts) for row in rows]
 
     def add_run(self, digest: str, block: int, attempt: int, arm: str, record: Mapping[str, Any]) -> None:
         """Store a run. Raises ValueError if that run is stored already."""
         row = _RunRow(experiment=digest, block=block, attempt=attempt, arm=arm, record=dict(record))
-        try:
-            with Session(self._writing) as session, session.begin():
-                session.add(row)
-        except IntegrityError as error:
-            raise ValueError(f"run {block}/{attempt}/{arm} of {digest} is stored already") from error
+        with self._write() as session:
+            session.add(row)
+            try:
+                session.flush()
+            except IntegrityError as error:
+                raise ValueError(f"run {block}/{attempt}/{arm} of {digest} is stored already") from error
 
     def runs(self, digest: str) -> list[dict[str, Any]]:
         """The records of all runs of an experiment, in the order in which they were made."""
-        with Session(self._engine) as session:
+        with self._read() as session:
             return list(
                 session.scalars(select(_RunRow.record).where(_RunRow.experiment == digest).order_by(_RunRow.id))
             )
@@ -102,7 +105,7 @@ class Store:
         """The records of simulated loads by key, in the order of the keys; those that are not stored are left out."""
         wanted = list(keys)
         found: dict[str, Any] = {}
-        with Session(self._engine) as session:
+        with self._read() as session:
             for first in range(0, len(wanted), _KEYS_MOST):
                 some = wanted[first : first + _KEYS_MOST]
                 rows = session.execute(
@@ -113,6 +116,16 @@ class Store:
 
     def add_simulated(self, records: Mapping[str, Any]) -> None:
         """Store the records of simulated loads by key, or replace them."""
-        with Session(self._writing) as session, session.begin():
+        with self._write() as session:
             for key, record in records.items():
                 session.merge(_SimulatedRow(key=key, record=record))
+
+    @contextmanager
+    def _write(self) -> Iterator[Session]:
+        with answering(), Session(self._writing) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def _read(self) -> Iterator[Session]:
+        with answering(), Session(self._engine) as session:
+            yield session

@@ -75,7 +75,8 @@ class MemoryStore:
             change(state)
             packed = _packed(state)
             if row is not None:
-                row.seen_s, row.version, row.state = now_s, row.version + 1, packed
+                row.seen_s = max(row.seen_s, now_s)  # a clock that is set back for a while makes no page an old one
+                row.version, row.state = row.version + 1, packed
                 row.wants_thought = state.wants_thought
             else:
                 self._make_room(session)
@@ -180,5 +181,5 @@ def _unpacked(packed: bytes) -> PageState | None:
         opened = zlib.decompressobj()
         text = opened.decompress(packed, UNPACKED_BYTES_MOST)
         return PageState.from_dict(json.loads(text))
-    except (zlib.error, ValueError, MixedschedError):
+    except (zlib.error, ValueError, TypeError, ArithmeticError, RecursionError, MixedschedError):
         return None

@@ -5,11 +5,9 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from sqlalchemy import Connection, func, select, update
-from sqlalchemy.exc import DBAPIError, OperationalError
 
-from mixedsched.errors import MixedschedError
 from mixedsched.world.store import _leases, _workers
-from mixedsched.world.store._database import UnreachableDatabaseError, open_database, writing
+from mixedsched.world.store._database import answering, open_database, writing
 from mixedsched.world.store._leases import Lease
 from mixedsched.world.store._loads import AdoptedBlock, adopt, row_of
 from mixedsched.world.store._study_tables import (
@@ -33,7 +31,6 @@ from mixedsched.world.store._study_values import (
 )
 
 _ROWS_AT_A_TIME = 2000
-_DISK_FULL = "53100"  # PostgreSQL's code
 
 
 class StudyStore:
@@ -300,25 +297,10 @@ class StudyStore:
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
-        with _reachable(), self._writing.begin() as connection:
+        with answering(), self._writing.begin() as connection:
             yield connection
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
-        with _reachable(), self._engine.connect() as connection:
+        with answering(), self._engine.connect() as connection:
             yield connection
-
-
-@contextmanager
-def _reachable() -> Iterator[None]:
-    try:
-        yield
-    except DBAPIError as error:
-        why = str(error.orig).splitlines()[0]
-        if "is full" in why or getattr(error.orig, "sqlstate", "") == _DISK_FULL:
-            raise MixedschedError(
-                "there is no room for results", why=why, fix="make room; the same command continues"
-            ) from error
-        if isinstance(error, OperationalError) or error.connection_invalidated:
-            raise UnreachableDatabaseError("the database does not answer", why=why) from error
-        raise MixedschedError("the database refuses", why=why) from error

@@ -58,6 +58,15 @@ def all_workers(connection: Connection) -> list[StoredWorker]:
     now = now_s(connection)
     rows = connection.execute(select(WorkerRow.__table__, blocks.label("blocks")).order_by(WorkerRow.id)).all()
     return [
-        StoredWorker(row.id, row.name, row.machine, row.facts, row.state, row.reason, now - row.beat_s, row.blocks)
+        StoredWorker(
+            row.id,
+            row.name,
+            row.machine,
+            row.facts,
+            row.state,
+            row.reason,
+            max(0.0, now - row.beat_s),  # the clock may have begun anew since then
+            row.blocks,
+        )
         for row in rows
     ]

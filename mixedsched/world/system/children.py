@@ -9,6 +9,8 @@ alone and we stop our children in order; but it stays in our session (precedence
 import asyncio
 import contextlib
 import json
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -142,8 +144,10 @@ class Child:
         await self._complaint_reader
 
     def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        """With what it has started in its process group, which would hold its pipes open, and so keep `stop` waiting."""
+        if self.is_alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
 
     def terminate(self) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -52,17 +52,17 @@ class Orders:
             while not self._lines and not self.has_ended:
                 self._read_more()
             self._is_waiting = False
-        if not self._lines:
+        lines = self._lines
+        if not lines:
             raise StopIteration
-        message: dict[str, Any] = json.loads(self._lines.popleft())
+        message: dict[str, Any] = json.loads(lines.popleft())
         return message
 
     def read(self) -> list[dict[str, Any]]:
         """The messages that have arrived; waits if nothing has."""
         self._read_more()
-        messages = [json.loads(line) for line in self._lines]
-        self._lines.clear()
-        return messages
+        lines, self._lines = self._lines, deque()
+        return [json.loads(line) for line in lines]
 
     def _read_more(self) -> None:
         # Unbuffered, so that select() sees all that is left.
@@ -73,7 +73,7 @@ class Orders:
 
     def _end(self, *_: object) -> None:
         self.has_ended = True
-        self._lines.clear()
+        self._lines = deque()  # another one: that may be in use, wherever we are now
         if self._is_waiting:
             self._is_waiting = False
             raise _Ended

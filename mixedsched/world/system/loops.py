@@ -1,18 +1,37 @@
 """Asynchronous work from code that is not, wherever that runs."""
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; where a loop is running already, as in a notebook, in a thread of its own."""
+    """Run to the end; where a loop is running already, as in a notebook, in a thread of its own.
+
+    Ctrl-C ends it in order, there too: what it has begun is cancelled and waited for.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
+
+    async def noted() -> T:
+        begun.set_result((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work
+
     with ThreadPoolExecutor(max_workers=1) as executor:
-        return executor.submit(asyncio.run, work).result()
+        result = executor.submit(asyncio.run, noted())
+        try:
+            return result.result()
+        except BaseException:
+            if not result.done():
+                loop, task = begun.result()
+                assert task is not None
+                with contextlib.suppress(RuntimeError):  # it has just ended
+                    loop.call_soon_threadsafe(task.cancel)
+            raise

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -233,3 +234,31 @@ def test_a_database_that_dies_and_comes_back_has_lost_nothing(
         found = loads_in(url)
     assert found == undisturbed
     assert any("the database does not answer" in line for line in said)
+
+
+def test_what_a_child_complains_of_at_length_does_not_hold_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("distributed.get_client", lambda: None)
+    monkeypatch.setattr("distributed.get_worker", lambda: Mock(words_of_machine=[]))
+    deadline_s = time.monotonic() + 30
+
+    class Stop:
+        def wait(self, **_: object) -> bool:
+            time.sleep(0.05)
+            return time.monotonic() > deadline_s
+
+    monkeypatch.setattr("distributed.Event", lambda *_, **__: Stop())
+    complains = "import sys; sys.stderr.write('warning\\n' * 100_000); sys.exit('no room')"
+    assert cluster.work_in_child(["-c", complains], "stop") == "no room"
+    assert time.monotonic() < deadline_s
+
+
+def test_a_child_whose_work_is_done_ends_without_a_complaint(tmp_path: Path) -> None:
+    """Its standard input is still open, and a thread of its waits there."""
+    url = f"sqlite:///{tmp_path}/team.sqlite"
+    study = quick_study(tmp_path)
+    run_study(study, folder=tmp_path / "team", store=url, jobs=1)
+    words = [sys.executable, *cluster.worker_words(url, study.name), "here", "60", "1", ""]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=HOME) as child:
+        assert child.stderr is not None
+        assert child.stderr.read() == b""
+        assert child.wait(60) == ExitCode.DONE

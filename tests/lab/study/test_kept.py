@@ -8,7 +8,8 @@ from typing import NoReturn
 
 import pytest
 
-from mixedsched.lab.study import session
+from mixedsched.errors import PageError, UsageError
+from mixedsched.lab.study import continuing, session
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.kept import play_kept
 from mixedsched.lab.study.lean import read_lean
@@ -55,3 +56,32 @@ def test_without_playing_the_file_has_what_the_folder_has(study: Study, tmp_path
     kept.unlink()
     play_kept(study, kept, KEYS, folder=tmp_path / "runs", play=False, say=lambda _: None)
     assert kept.read_bytes() == whole
+
+
+def test_what_only_the_file_has_is_never_lost(study: Study, tmp_path: Path) -> None:
+    kept, said = tmp_path / "kept.parquet", list[str]()
+    play_kept(study, kept, KEYS, folder=tmp_path / "runs", jobs=1, say=said.append)
+    whole = kept.read_bytes()
+    play_kept(study, kept, KEYS, folder=tmp_path / "fewer", only="pages/one@cable", jobs=1, say=said.append)
+    assert said[-1] == f"{kept} stays as it is: the database lacks {2 * (PAGES - 1)} blocks of it"
+    with pytest.raises(UsageError, match="blocks: 2 -> 1"):
+        play_kept(study, kept, KEYS, folder=tmp_path / "shorter", blocks=1, jobs=1, say=said.append)
+    assert kept.read_bytes() == whole
+
+
+def test_loads_that_are_not_those_of_this_version_stay_in_the_file(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept.parquet"
+    play_kept(study, kept, KEYS, folder=tmp_path / "runs", jobs=1, say=lambda _: None)
+    whole = kept.read_bytes()
+    monkeypatch.setattr(continuing, "_difference", lambda *_: "lcp_ms was 1, now 2")
+    with pytest.raises(UsageError, match="not those of this version"):
+        play_kept(study, kept, KEYS, folder=tmp_path / "other", jobs=1, say=lambda _: None)
+    assert kept.read_bytes() == whole
+
+
+def test_a_study_that_cannot_begin_says_why(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "pages" / "two.json").write_text("rubbish")
+    with pytest.raises(PageError, match="two"):
+        play_kept(study, tmp_path / "kept.parquet", KEYS, folder=tmp_path / "runs", jobs=1, say=lambda _: None)

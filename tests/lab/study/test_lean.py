@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -110,3 +112,58 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, content: bytes) -> None
     parquet.write_table(pa.table({"arm": ["mixed"]}), tmp_path / "bare.parquet")
     with pytest.raises(StudyError, match="contains no loads"):
         read_lean(tmp_path / "bare.parquet")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda facts: facts.clear(),
+        lambda facts: facts.pop("places"),
+        lambda facts: facts.pop("versions"),
+        lambda facts: facts.update(places=[7]),
+        lambda facts: facts.update(places={"site": "shop"}),
+        lambda facts: facts["places"][0].pop("link"),
+        lambda facts: facts["places"][0].update(blocks="many"),
+        lambda facts: facts.update(definition=[]),
+        lambda facts: facts.update(definition={}),
+        lambda facts: facts.update(looks={"first": 1}),
+        lambda facts: facts.update(looks={"first": 3, "last": 2}),
+        lambda facts: facts.update(earlier_versions="none"),
+    ],
+)
+def test_metadata_that_are_rubbish_are_refused(tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    file = tmp_path / "lean.parquet"
+    written(MadeUpStudy(made_up_definition()), tmp_path, file)
+    table = parquet.read_table(file)
+    facts = json.loads(table.schema.metadata[b"mixedsched"])
+    change(facts)
+    parquet.write_table(table.replace_schema_metadata({"mixedsched": json.dumps(facts)}), file)
+    with pytest.raises(StudyError):
+        read_lean(file)
+
+
+@pytest.mark.parametrize("metadata", ["[" * 100_000, "7", "[]", "null"])
+def test_metadata_that_are_no_table_are_refused(tmp_path: Path, metadata: str) -> None:
+    parquet.write_table(
+        pa.table({"arm": ["mixed"]}).replace_schema_metadata({"mixedsched": metadata}), tmp_path / "bad.parquet"
+    )
+    with pytest.raises(StudyError, match="contains no loads"):
+        read_lean(tmp_path / "bad.parquet")
+
+
+@pytest.mark.parametrize("column", ["place", "block", "attempt", "seed", "arm", "status", "machine", "lcp_ms"])
+@pytest.mark.parametrize("values", [None, ["x"], [None], [[1]]])
+def test_columns_that_are_rubbish_are_refused(tmp_path: Path, column: str, values: list[Any] | None) -> None:
+    file = tmp_path / "lean.parquet"
+    written(MadeUpStudy(made_up_definition()), tmp_path, file)
+    table = parquet.read_table(file)
+    place = table.column_names.index(column)
+    is_text, is_value = column in ("arm", "status", "machine"), column == "lcp_ms"
+    if (is_text and values == ["x"]) or (is_value and values in (None, [None])):
+        return  # such a file is as good as any
+    changed = table.remove_column(place)
+    if values is not None:
+        changed = table.set_column(place, column, pa.array(values * table.num_rows))
+    parquet.write_table(changed, file)
+    with pytest.raises(StudyError, match="contains no loads"):
+        read_lean(file)

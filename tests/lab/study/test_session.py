@@ -183,8 +183,8 @@ def test_loads_of_other_versions_are_refused_with_both(tmp_path: Path, monkeypat
         (["gupta2025/*"], "'gupta2025/*' matches nothing"),
         (["pages/*.html"], "matches nothing"),
         (["."], "holds no page"),
-        (["x" * 300], "that there is not"),
-        (["a\0b"], "that there is not"),
+        (["x" * 300], "that does not exist"),
+        (["a\0b"], "that does not exist"),
     ],
 )
 def test_sites_that_are_not_there_are_refused(tmp_path: Path, sites: list[str], told_of: str) -> None:

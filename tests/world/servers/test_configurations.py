@@ -105,7 +105,7 @@ def without_quic(launch: Launch, order: Order) -> None:
 
 
 def test_nginx_maps_hosts_queries_case_and_fields_to_files(tmp_path: Path) -> None:
-    shipped = tmp_path / "nginx.conf"
+    shipped = tmp_path / "$my [best] *.conf"  # nginx takes such a name for a pattern, with a variable in it
     shipped.write_text(
         'map $request_uri $mixedsched_priority { default ""; "~^/css/" "u=1, i=?0"; }\n'
         "add_header priority $mixedsched_priority always;\n"

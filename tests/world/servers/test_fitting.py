@@ -114,3 +114,18 @@ def test_a_file_that_cannot_be_decoded_is_an_error(tmp_path: Path) -> None:
     site = site_of({"/a.css": entry(bad, "text/css", Kind.STYLESHEET, encoding="gzip")})
     with pytest.raises(MixedschedError, match="cannot be decoded"):
         levelled(site, [Abilities(codings=False)], tmp_path / "d")
+
+
+def test_a_file_that_has_changed_is_decoded_again(tmp_path: Path) -> None:
+    def decoded() -> bytes:
+        site, _ = levelled(
+            site_of({"/a.css": entry(file, encoding="gzip")}), [Abilities(codings=False)], tmp_path / "d"
+        )
+        made = site.entries[HOST]["/a.css"].file
+        assert made is not None
+        return made.read_bytes()
+
+    file = written(tmp_path, "coded", gzip.compress(STYLE))
+    assert decoded() == STYLE
+    written(tmp_path, "coded", gzip.compress(STYLE + b"/* more */"))
+    assert decoded() == STYLE + b"/* more */"

@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from benchmarks._postgres import Postgres
 from mixedsched.world.store import PlannedBlock, PlannedPlace, StudyStore, UnreachableDatabaseError, _database
-from mixedsched.world.store._studies import _reachable
+from mixedsched.world.store._database import answering
 
 LOCK = text("SELECT id FROM block FOR UPDATE")
 
@@ -25,7 +25,7 @@ def test_what_a_silent_transaction_holds_is_free_again(url: str, monkeypatch: py
         silent = _database.open_database(url)
 
         def hold_and_fall_silent() -> None:
-            with _reachable(), silent.begin() as connection:
+            with answering(), silent.begin() as connection:
                 connection.execute(LOCK)
                 store.finish(lease, worker)  # would wait for as long as the other is silent
                 connection.execute(LOCK)  # it has come back

@@ -156,6 +156,18 @@ class TestLeases:
         assert {(item.place_id, item.block) for item in store.loads(study)} == {(kept.place_id, kept.number)}
 
 
+def test_a_worker_of_before_the_clock_began_anew_is_not_silent_for_less_than_no_time(
+    store: StudyStore, address: str
+) -> None:
+    """With SQLite that is the time since the system was started."""
+    store.join("one", "here", {})
+    engine = create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE worker SET beat_s = beat_s + 1000"))
+    engine.dispose()
+    assert [item.silent_s for item in store.workers()] == [0.0]
+
+
 class TestHalfBlocks:
     def test_the_same_machine_goes_on_where_it_stopped(self, store: StudyStore, study: int) -> None:
         before, after = store.join("m/1", "m", {}), store.join("m/2", "m", {})

@@ -151,6 +151,30 @@ def test_sigterm_ends_its_waiting_in_order(echo: str) -> None:
     asyncio.run(talk())
 
 
+def test_sigterm_while_it_reads_its_orders_spoils_none() -> None:
+    code = """
+import json, os, signal
+from mixedsched.world.system.json_lines import Orders, say
+
+def interrupted(line):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return plain(line)
+
+orders = Orders()
+plain, json.loads = json.loads, interrupted
+say({"orders": orders.read(), "has_ended": orders.has_ended})
+"""
+
+    async def talk() -> None:
+        running = await Child.start(sys.executable, "-c", code)
+        running.tell({"op": "a"})
+        running.tell({"op": "b"})
+        assert await running.next_line(NEVER_HANGS_S) == {"orders": [{"op": "a"}, {"op": "b"}], "has_ended": True}
+        await running.stop()
+
+    asyncio.run(talk())
+
+
 def test_it_ends_when_its_parent_is_killed(echo: str) -> None:
     parent = (
         "import asyncio, sys\n"
@@ -183,3 +207,27 @@ def test_if_it_does_not_stop_it_is_killed(monkeypatch: pytest.MonkeyPatch) -> No
         assert not running.is_alive
 
     asyncio.run(talk())
+
+
+def test_what_it_has_started_is_killed_with_it_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grandchild has its pipes open, too."""
+    monkeypatch.setattr("mixedsched.world.system.children._STOP_LIMIT_S", 0.01)
+    code = (
+        "import json, subprocess, time\n"
+        "print(json.dumps({'pid': subprocess.Popen(['sleep', '1000']).pid}), flush=True)\n"
+        "time.sleep(1000)"
+    )
+
+    async def talk() -> int:
+        running = await Child.start(sys.executable, "-c", code)
+        first = await running.next_line(NEVER_HANGS_S)
+        assert first is not None
+        grandchild = os.pidfd_open(first["pid"])
+        try:
+            await asyncio.wait_for(running.stop(), NEVER_HANGS_S)
+            assert select.select([grandchild], [], [], NEVER_HANGS_S)[0]
+        finally:
+            os.close(grandchild)
+        return 0
+
+    assert asyncio.run(talk()) == 0

@@ -1,4 +1,4 @@
-// A file server on quic-go: `mixedsched-quic-go CONFIG`. It answers what CONFIG lists (JSON, written by ../quic_go.py), and
+// A file server on quic-go: `mixedsched-quic-go CONFIG`. It answers what CONFIG lists (JSON, written by ../_quic_go.py), and
 // leaves all order of bytes to quic-go.
 package main
 

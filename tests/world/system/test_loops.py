@@ -1,0 +1,58 @@
+"""Asynchronous work from code that is not."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+
+from mixedsched.world.system.loops import run_to_end
+
+# As in a notebook: a loop runs, which leaves Ctrl-C to whatever runs in it.
+NOTEBOOK = """
+import asyncio
+from mixedsched.world.system.loops import run_to_end
+
+async def work():
+    print("at work", flush=True)
+    try:
+        await asyncio.sleep(1000)
+    finally:
+        await asyncio.sleep(0)
+        print("in order", flush=True)
+
+async def cell():
+    try:
+        run_to_end(work())
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+
+asyncio.new_event_loop().run_until_complete(cell())
+"""
+
+
+async def answer() -> int:
+    await asyncio.sleep(0)
+    return 42
+
+
+def test_it_gives_the_result_with_a_loop_or_without() -> None:
+    async def within() -> int:
+        return run_to_end(answer())
+
+    assert run_to_end(answer()) == 42
+    assert asyncio.run(within()) == 42
+
+
+def test_ctrl_c_ends_it_in_a_notebook() -> None:
+    with subprocess.Popen([sys.executable, "-c", NOTEBOOK], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "at work\n"
+            process.send_signal(signal.SIGINT)
+            said, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert said == "in order\ninterrupted\n"
+    assert process.returncode == 0
