@@ -1,4 +1,4 @@
-/** What Lighthouse knows of a page beside its metrics: bytes and waits that could be spared. For jobs that ask to `inspect`. */
+/** What Lighthouse knows of a page beside its metrics: bytes and waits that could be saved. For jobs that ask to `inspect`. */
 
 import defaultConfig from 'lighthouse/core/config/default-config.js';
 

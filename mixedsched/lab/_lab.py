@@ -53,7 +53,7 @@ class LabSetup:
     conditions: Conditions = AS_USUAL
     packet_logs: Path | None = None  # folder for the fate of every packet, one folder a run; None for none
     limit_s: float = 180.0  # for one load
-    inspect: bool = False  # whether loads also tell what could be spared; their times are not to be compared then
+    inspect: bool = False  # whether loads also tell what could be saved; their times are not to be compared then
 
     @property
     def site(self) -> Site:

@@ -75,7 +75,7 @@ class Design:
     across_connections: bool = False
     metrics: tuple[str, ...] = PAGE_METRICS  # keys of the page's metrics that are asked for
     conditions: Conditions = AS_USUAL
-    inspect: bool = False  # whether loads also tell what could be spared: for looks alone
+    inspect: bool = False  # whether loads also tell what could be saved: for looks alone
 
     def plan(
         self,

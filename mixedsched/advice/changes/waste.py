@@ -1,4 +1,4 @@
-"""What could be spared beside the order of delivery: bytes, waits and second downloads that Lighthouse finds in a load.
+"""What could be saved beside the order of delivery: bytes, waits and second downloads that Lighthouse finds in a load.
 
 Each is a change of the page model, so that its effect can be played before anybody is told of it. Pure.
 """
@@ -62,7 +62,7 @@ class WastedFile:
     wasted_bytes: int = 0
     """Of its body; 0 where it is not about bytes."""
     wait_ms: float = 0.0
-    """That could be spared."""
+    """That could be saved."""
     cache_s: float = 0.0
     """For how long a browser may keep it now."""
 

@@ -79,8 +79,8 @@ def _changes(audit: Audit) -> list[RenderableType]:
 
 
 def _wastes(audit: Audit) -> list[RenderableType]:
-    """What else could be spared, the dearest first."""
-    parts: list[RenderableType] = [line("What else could be spared", "bold")]
+    """What else could be saved, the dearest first."""
+    parts: list[RenderableType] = [line("What else could be saved", "bold")]
     for number, item in enumerate(audit.wastes.dear, start=1):
         view = waste_view(item, audit.server)
         parts += [

@@ -1,4 +1,4 @@
-"""Sentences on what could be spared beside the order of delivery: what, why, what it brings, and where to do it."""
+"""Sentences on what could be saved beside the order of delivery: what, why, what it brings, and where to do it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

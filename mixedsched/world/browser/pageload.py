@@ -83,7 +83,7 @@ class PageLoadJob:
     extra_features_off: tuple[str, ...] = ()
     frames: bool = True
     inspect: bool = False
-    """Also gather, mostly when the load is over, what Lighthouse knows of bytes and waits that could be spared."""
+    """Also gather, mostly when the load is over, what Lighthouse knows of bytes and waits that could be saved."""
     over_tcp: bool = False
     """Over HTTP/2 or HTTP/1.1, from TCP ports of those numbers, for comparison with servers that have no HTTP/3."""
 
@@ -139,7 +139,7 @@ class LoadedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Spared:
-    """A file of which Lighthouse says that something could be spared. None for what it does not tell."""
+    """A file of which Lighthouse says that something could be saved. None for what it does not tell."""
 
     url: str
     total_bytes: float | None = None
@@ -195,7 +195,7 @@ class BrowserLoad:
     sandboxed: bool | None = None
     """Whether Chromium had its own sandbox; None if that was not recorded, and for Firefox, which does not tell."""
     inspection: Mapping[str, tuple[Spared, ...] | None] | None = None
-    """What could be spared, by names as in lighthouse-runner/src/inspection.mjs; None if that was not asked for."""
+    """What could be saved, by names as in lighthouse-runner/src/inspection.mjs; None if that was not asked for."""
 
     @property
     def largest_paint_ms(self) -> float:

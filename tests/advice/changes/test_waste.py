@@ -1,4 +1,4 @@
-"""Rules of what could be spared: which of Lighthouse's findings count, and how a page is played without one."""
+"""Rules of what could be saved: which of Lighthouse's findings count, and how a page is played without one."""
 
 from __future__ import annotations
 
