@@ -60,5 +60,6 @@ def test_a_database_that_is_damaged_meanwhile_gives_an_error_in_words(tmp_path: 
     with Store(f"sqlite:///{file}") as store:
         with sqlite3.connect(file) as other:
             other.execute("DROP TABLE run")
+        other.close()
         with pytest.raises(UnreachableDatabaseError, match="no such table"):
             store.runs("digest")
