@@ -48,7 +48,10 @@ def _write(store: StudyStore, stored: StoredStudy, kept: Path, keys: Sequence[st
         arms = lean.result.study.arms
         there = _complete(store.places(stored.id), store.loads(stored.id), arms)
         if lacking := len(_complete(lean.places, lean.loads, arms) - there):
-            say(f"{kept} stays as it is: the database lacks {counted(lacking, 'block')} of it")
+            say(
+                f"{kept} stays as it is: the database lacks {counted(lacking, 'block')} of it; going on without a choice of "
+                "places takes them in"
+            )
             return
     say(f"{kept.stem}: {write_lean(store, stored, kept, keys)} loads")
 
