@@ -25,15 +25,16 @@ MODELS = {
 }  # fmt: skip
 ARMS_LEAST = 3  # to rank
 PLACES_LEAST = 4
+BLOCKS_LEAST = 6  # for an interval
 
 
-def change(effect: Effect | None) -> str:
+def change(effect: Effect | None, blocks: int) -> str:
     """With its interval, where there are enough blocks for one."""
     if effect is None or effect.change_pct is None:
         return ""
-    if effect.low_pct is None or effect.high_pct is None:
-        return f"{effect.change_pct:+.1f} %"
-    return f"{effect.change_pct:+.1f} % ({effect.low_pct:+.1f} to {effect.high_pct:+.1f}) {effect.verdict.value}"
+    if effect.low_pct is None or effect.high_pct is None or blocks < BLOCKS_LEAST:
+        return f"{effect.change_pct:+z.1f} %"
+    return f"{effect.change_pct:+z.1f} % ({effect.low_pct:+z.1f} to {effect.high_pct:+z.1f}) {effect.verdict.value}"
 
 
 def place_rows(result: StudyResult) -> Iterator[str]:
@@ -42,7 +43,7 @@ def place_rows(result: StudyResult) -> Iterator[str]:
         for arm in result.arms[1:]:
             effects = [place.effect(arm.label, key) for key in METRICS]
             if any(effect is not None for effect in effects):
-                cells = " | ".join(map(change, effects))
+                cells = " | ".join(change(effect, len(place.blocks)) for effect in effects)
                 yield f"| {place.site} | {place.link} | `{arm.label}` | {len(place.blocks)} | {cells} |"
         if len(place.blocks):
             yield from tuned_row(place.site, place.link)
@@ -65,7 +66,7 @@ def tuned_change(effect: dict[str, Any] | None) -> str:
     """As `change`, of an effect as `tune --json` has it."""
     if effect is None:
         return ""
-    return "{change_pct:+.1f} % ({ci_low_pct:+.1f} to {ci_high_pct:+.1f}) {verdict}".format(**effect)
+    return "{change_pct:+z.1f} % ({ci_low_pct:+z.1f} to {ci_high_pct:+z.1f}) {verdict}".format(**effect)
 
 
 def medians(study: LeanStudy) -> dict[tuple[str, str], dict[str, float]]:
