@@ -7,7 +7,7 @@ A test says what it needs by asking for a fixture, itself or through another fix
     real_time    `alone`    it goes by the real clock, so nothing runs beside it
 
 The marker `namespaces` comes from tests/world/emulator/privileged.py: networks in the kernel, whose tests share one worker.
-`make quick` leaves these three out, and what is marked `slow`. Property tests are deterministic; how many examples they try
+`make quick` leaves out these three markers, and `slow`. Property tests are deterministic; how many examples they try
 depends on the profile: `brief` for `make quick`, `quick` unless told otherwise; `--hypothesis-profile=thorough` digs deeper.
 """
 

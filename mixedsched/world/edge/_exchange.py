@@ -228,7 +228,9 @@ class EdgeRequest:
             return
         self.why, self.is_origins_fault = fault.why, fault.status >= 500
         if self._has_answered:
-            self._reply.abort(ErrorCode.H3_INTERNAL_ERROR)
+            is_tunnel = self.head.protocol is not None
+            # RFC 9220 section 3: a connection that breaks off behind a tunnel cancels its stream.
+            self._reply.abort(ErrorCode.H3_REQUEST_CANCELLED if is_tunnel else ErrorCode.H3_INTERNAL_ERROR)
         else:
             self.refuse(fault.status, fault.why)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import socket
+import struct
 from base64 import b64encode
 
 import pytest
 
+from mixedsched.core.h3.codes import ErrorCode
 from tests.world.edge.edging import Edging, Origin, Script, answering, plain, playing
 
 
@@ -101,3 +104,23 @@ def test_a_refused_websocket_is_answered_as_the_origin_did() -> None:
         assert ((await got.whole()).status, got.body) == (403, b"hello")
 
     playing(lambda origin: answering(origin, plain(status="403 Forbidden")), test)
+
+
+def test_a_websocket_that_breaks_off_at_the_origin_is_cancelled() -> None:
+    """RFC 9220 section 3."""
+
+    async def test(edge: Edging) -> None:
+        got = edge.client.got[edge.client.begin("CONNECT", "/ws", ends=False, protocol="websocket")]
+        await got.until(lambda: got.reset is not None)
+        assert (got.status, got.reset) == (200, ErrorCode.H3_REQUEST_CANCELLED)
+
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(opened(await origin.read(reader)))
+            await writer.drain()
+            linger = struct.pack("ii", 1, 0)  # closing resets the connection
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+        return play
+
+    playing(script, test)
