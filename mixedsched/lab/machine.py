@@ -15,7 +15,10 @@ ADVICE_CODE = (*LOAD_CODE, "advice")  # of strategies that also choose what is m
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """How many processors this process may use, or the number in PYTHON_CPU_COUNT, which Python itself heeds from 3.13 on."""
+    told = os.environ.get("PYTHON_CPU_COUNT", "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

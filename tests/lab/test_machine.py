@@ -1,12 +1,13 @@
-"""Which changes of our source make results those of another version."""
+"""How many processors there are, and which changes of our source make results those of another version."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from mixedsched.lab.machine import ADVICE_CODE, LOAD_CODE, own_versions
+from mixedsched.lab.machine import ADVICE_CODE, LOAD_CODE, own_versions, processors
 from mixedsched.world import places
 
 
@@ -54,6 +55,14 @@ def test_so_does_every_part_of_the_browsers_worker(file: str, source: Path, monk
     before = own_versions()["code"]
     part.write_text("2")
     assert own_versions()["code"] != before
+
+
+@pytest.mark.parametrize("told", ["3", "", "0", "-1", "many", "default"])
+def test_processors_are_those_it_is_bound_to_unless_python_is_told_a_number(
+    told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON_CPU_COUNT", told)
+    assert processors() == (3 if told == "3" else len(os.sched_getaffinity(0)))
 
 
 def test_every_room_that_a_load_uses_is_counted() -> None:
