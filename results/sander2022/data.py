@@ -60,6 +60,11 @@ class Pages:
     def is_measured(self) -> bool:
         return self.name == "chromium"
 
+    @property
+    def title(self) -> str:
+        """Words for headings."""
+        return "in Chromium" if self.is_measured else f"{self.name} pages"
+
     @cached_property
     def _differences(self) -> Mapping[tuple[str, str, str], list[MedianDifference]]:
         found: dict[tuple[str, str, str], list[MedianDifference]] = {}
