@@ -133,14 +133,14 @@ def _gather(
     names: Sequence[str], link: str, arms: Sequence[Arm], blocks: int, seed: int, form_factor: str, folder: Path
 ) -> tuple[list[Path], bool]:
     """Load all sites; a folder for each, and whether something is missing. All are checked before the first load."""
-    network = catalog.load_profile(link)
+    catalog.load_profile(link)
     names = names or [recipe.name for recipe in recipes()]
     for name in names:
         open_site(name)
     folders, incomplete = [], False
     for number, name in enumerate(names, 1):
         err.print(f"site {number} of {len(names)}: {shown(name)}", style="bold", soft_wrap=True)
-        own, is_complete = make_loads(name, network, arms, blocks, seed, form_factor, folder, RunProgress, say_remark)
+        own, is_complete = make_loads(name, link, arms, blocks, seed, form_factor, folder, RunProgress, say_remark)
         folders.append(own)
         incomplete |= not is_complete
     return folders, incomplete
