@@ -21,6 +21,7 @@ from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, InputError, UsageError
+from mixedsched.lab.learning.taught import is_adaptive
 from mixedsched.lab.model import Arm
 from mixedsched.lab.plan import arms_of
 from mixedsched.lab.play.scenario import JUDGE_MODEL
@@ -120,6 +121,12 @@ def _arms(schemes: str) -> list[Arm]:
             f"{listed(others)} cannot be simulated",
             why="other servers have an order of their own",
             fix="name a model of it, such as server-nginx",
+        )
+    if any(map(is_adaptive, specs)):
+        raise UsageError(
+            "adaptive is not simulated as it is measured",
+            why="in the browser it learns from visits before the first block",
+            fix="leave it out, or name inferred",
         )
     return arms_of(specs)
 

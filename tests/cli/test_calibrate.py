@@ -87,6 +87,7 @@ def made_up_run(url: str, arm: str, block: int, lcp_ms: float) -> Run:
         (("--schemes", "eps,stock"), 2, "2 schemes have no ranking to speak of"),
         (("--schemes", "eps,stock,magic"), 2, "magic"),
         (("--schemes", "eps,stock,@nginx,@caddy"), 2, "@nginx and @caddy cannot be simulated"),
+        (("--schemes", "eps,stock,adaptive"), 2, "adaptive is not simulated as it is measured"),
         (("--link", "nowhere"), 3, "no network profile 'nowhere'"),
         (("nosuchsite",), 3, "there is no site 'nosuchsite'"),
         (("--store", "model.json"), 2, "model.json cannot be a browser model"),
