@@ -34,6 +34,7 @@ from mixedsched.model.priority import parse_field
 from mixedsched.world.edge._inflow import Inflow
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
 from mixedsched.world.server.beacons import SCRIPT_BYTES
+from mixedsched.world.server.clients import client_of
 
 if TYPE_CHECKING:
     from mixedsched.world.edge.responder import Edge
@@ -59,7 +60,8 @@ class EdgeRequest:
     """
 
     def __init__(self, edge: Edge, head: RequestHead, reply: Reply) -> None:
-        self.client = plain_address(reply.client)
+        self.address = plain_address(reply.client)
+        self.client = client_of((self.address,))
         self.urgency = _urgency_of(head)
         self.head = head
         self.started_s = asyncio.get_running_loop().time()
@@ -105,7 +107,7 @@ class EdgeRequest:
     def start(self) -> None:
         """Begin, unless it has to wait for what shows whether there is a body."""
         if self._length is not None and self._length > self._edge.settings.buffers.request_bytes:
-            self.refuse(413, "the body is larger than what is allowed")
+            self.refuse(413, "the body is larger than allowed")
         elif self._length is not None or self.head.protocol is not None or self._expects:
             self._ask()
 
@@ -115,7 +117,7 @@ class EdgeRequest:
             return
         self._received_bytes += len(data)
         if self._received_bytes > self._edge.settings.buffers.request_bytes and self.head.protocol is None:
-            self.refuse(413, "the body is larger than what is allowed")
+            self.refuse(413, "the body is larger than allowed")
             return
         self._unsent.append(data)
         if not self._is_asked:
@@ -209,7 +211,7 @@ class EdgeRequest:
     def ended(self, trailers: Iterable[tuple[bytes, bytes]]) -> None:
         self._stream = None
         if self._missing_bytes:  # behind a body that is too short, HTTP/2 may have trailers
-            self._lose("the response is not as long as it says")
+            self._lose("the response is not as long as its content-length says")
         elif self._inflow is not None:
             kept = trailer_fields(trailers)
             last = b"" if self._appender is None else self._appender.end()
@@ -248,7 +250,7 @@ class EdgeRequest:
         self._is_asked = True
         head, settings = self.head, self._edge.settings
         asked = replace(head, fields=for_plain_document(head)) if self._wants_script else head
-        fields = request_fields(asked, self.client, settings.origin_host)
+        fields = request_fields(asked, self.address, settings.origin_host)
         method = head.method
         if head.protocol is not None:
             method = "GET"
@@ -310,6 +312,8 @@ class EdgeRequest:
     def answer_here(self, response: Response) -> None:
         """Answer what the origin is not asked for, or not any more."""
         self._has_answered = self._is_asked = self._is_refused = True
+        self._edge.pool.leave(self)
+        self._unsent.clear()
         if self._stream is not None:
             self._stream.cancel()
             self._stream = None
