@@ -435,6 +435,17 @@ def test_each_request_is_in_the_access_logs_and_in_the_counters(tmp_path: Path) 
     assert records[0]["origin_ms"] > 0
 
 
+def test_a_path_that_is_told_with_a_fault_is_fit_for_a_terminal(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(edge: Edging) -> None:
+        got = edge.client.got[edge.client.begin("CONNECT", "/\x1b[2J", ends=False, protocol="connect-udp")]
+        assert (await got.whole()).status == 501
+
+    playing(lambda origin: answering(origin, plain()), test)
+    assert [line for line in caplog.messages if line.startswith("CONNECT")] == [
+        "CONNECT /\\x1b[2J: 501, an extended CONNECT for another protocol than websocket"
+    ]
+
+
 # The command
 
 
