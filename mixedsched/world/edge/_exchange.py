@@ -43,6 +43,7 @@ _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})  # RFC 9110
 _REFUSALS_MAX = 10  # by an origin that does nothing with a request
 _WITHOUT_BODY = frozenset({204, 304})
 _SIGNAL_BYTES_MAX = 1024
+_SENT_BYTES = 64 * 1024  # of a request's body at once
 _EMPTY: Headers = [(b"content-length", b"0")]
 
 
@@ -77,7 +78,9 @@ class EdgeRequest:
         self._is_asked = False  # at the pool
         self._is_ended = False  # the client has sent all
         self._trailers: Headers = []
-        self._unsent: list[bytes] = []  # of the body, until the origin takes it
+        self._unsent = (
+            bytearray()
+        )  # of the body, until the origin takes it; in one piece, as a client may send single bytes
         self._received_bytes = 0
         self._can_write = True
         self._retries = 0
@@ -119,7 +122,7 @@ class EdgeRequest:
         if self._received_bytes > self._edge.settings.buffers.request_bytes and self.head.protocol is None:
             self.refuse(413, "the body is larger than allowed")
             return
-        self._unsent.append(data)
+        self._unsent += data
         if not self._is_asked:
             self._ask()
         self._send_on()
@@ -291,7 +294,8 @@ class EdgeRequest:
         if self.head.protocol is not None and not self._has_answered:
             return  # a tunnel begins when it is open
         while self._unsent and self._can_write and self._stream is not None:
-            data = self._unsent.pop(0)
+            data = bytes(self._unsent[:_SENT_BYTES])
+            del self._unsent[:_SENT_BYTES]
             self._reply.took(len(data))
             self._stream.send(data)
         if self._is_ended and not self._unsent and self._stream is not None:

@@ -181,3 +181,20 @@ def test_a_request_that_is_refused_while_it_waits_does_not_reach_the_origin() ->
                 assert edge.pool.waiting == 1
 
     run(play)
+
+
+def test_a_body_that_comes_in_single_bytes_waits_and_leaves_in_one_piece() -> None:
+    """Pieces would take forty times the memory that the client's credit allows, and minutes to send one by one."""
+
+    async def play() -> None:
+        async with Edge(EdgeSettings("http://127.0.0.1:1"), (HOST,), Rules(), MagicMock()) as edge:
+            reply, stream = MagicMock(client="192.0.2.7"), MagicMock()
+            upload = edge.begin(RequestHead("POST", HOST, "/", []), reply)
+            for number in range(10_000):
+                upload.receive(bytes([number % 256]))
+            upload.connected(stream)  # type: ignore[attr-defined]
+            await asyncio.sleep(0)
+            stream.send.assert_called_once_with(bytes(number % 256 for number in range(10_000)))
+            reply.took.assert_called_once_with(10_000)
+
+    run(play)
