@@ -14,6 +14,7 @@ from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginReque
 
 _READ_BYTES = 64 * 1024
 _HEAD_BYTES_MAX = 64 * 1024
+_WHY_MOST = 200  # characters of h11's reason, which may hold a whole field
 _LAST_WORDS_S = 1.0  # for an origin behind TLS whose WebSocket the client has ended
 _BUFFER = memoryview(bytearray(_READ_BYTES))  # for all connections: what is read is taken out of it at once
 
@@ -152,7 +153,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         try:
             self._h11.receive_data(bytes(_BUFFER[:nbytes]))
         except h11.RemoteProtocolError as error:
-            self._fail(OriginFault(502, f"the origin's response is broken: {error}"))
+            self._fail(_broken(error))
             return
         self._process()
 
@@ -221,7 +222,7 @@ class Http1Connection(asyncio.BufferedProtocol):
             if not self._has_received and self.was_used:
                 self._fail(OriginFault(502, "the origin closed an idle connection", is_stale=True))
             else:
-                self._fail(OriginFault(502, f"the origin's response is broken: {error}"))
+                self._fail(_broken(error))
 
     def _take(self, event: Any, events: OriginEvents) -> None:
         match event:
@@ -295,3 +296,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         self.close()
         if events is not None:
             events.failed(fault)
+
+
+def _broken(error: h11.RemoteProtocolError) -> OriginFault:
+    return OriginFault(502, f"the origin's response is broken: {str(error)[:_WHY_MOST]}")
