@@ -143,7 +143,7 @@ class RequestStream:
         self._sections_seen = 0
         self._idle_frames = 0
         self._keeps_body = keeps_body
-        self._body: list[bytes] = []  # parts that were not taken yet
+        self._body = bytearray()  # what was not taken yet; in one piece, as a client may send single bytes
         self._in_data = False  # a kept DATA frame was begun
 
     @property
@@ -209,8 +209,7 @@ class RequestStream:
         part = self._frames.part()
         begins, self._in_data = not self._in_data, len(part) < head.size_bytes
         self.body_bytes += len(part)
-        if part:
-            self._body.append(part)
+        self._body += part
         if head.size_bytes == 0:
             self._idle_frames += 1
         if begins:
@@ -220,7 +219,7 @@ class RequestStream:
         """The part of the body that has come since the last call. Raises StreamError where it is longer than announced."""
         if self.content_length is not None and self.body_bytes > self.content_length:
             raise _malformed("the body is longer than content-length says")
-        data, self._body = b"".join(self._body), []
+        data, self._body = bytes(self._body), bytearray()
         return data
 
     def _skip(self, head: FrameHead) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from mixedsched.core.h3.response import Headers, RequestHead
 
 PSEUDONYM = b"mixedsched"  # of this gateway, in Via
+LONGEST_BYTES = 65_535  # of a field's name or value: pylsqpack encodes no longer ones
 _PASSED_ON = ((b"allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),)
 
 _HOP_BY_HOP = frozenset(
@@ -192,6 +193,8 @@ def response_fields(fields: Iterable[tuple[bytes, bytes]], version: bytes, statu
     for name, value in lines:
         if not _TOKEN.fullmatch(name):
             raise BadAnswerError("a field's name is not a token")
+        if len(name) > LONGEST_BYTES or len(value) > LONGEST_BYTES:
+            raise BadAnswerError(f"the field {name[:100].decode('latin-1')} is longer than {LONGEST_BYTES} bytes")
         if _NO_VALUE.search(value):
             raise BadAnswerError(f"the field {name.decode('latin-1')} has control characters")
     length = content_length_of(lines)
@@ -227,10 +230,14 @@ def content_length_of(fields: Iterable[tuple[bytes, bytes]]) -> int | None:
 
 
 def trailer_fields(fields: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Trailers, either way, without those that would change how their message is read (RFC 9110 section 6.5.1)."""
+    """Trailers, either way, without those that would change how their message is read (RFC 9110 section 6.5.1), and without
+    those that are longer than HTTP/3 can say here."""
     unwanted = _HOP_BY_HOP | _CLAIMED | _FRAMING | _NOT_IN_TRAILERS
     return [
         (name.lower(), value.strip(b" \t"))
         for name, value in fields
-        if name.lower().replace(b"_", b"-") not in unwanted and _TOKEN.fullmatch(name) and not _NO_VALUE.search(value)
+        if name.lower().replace(b"_", b"-") not in unwanted
+        and _TOKEN.fullmatch(name)
+        and not _NO_VALUE.search(value)
+        and max(len(name), len(value)) <= LONGEST_BYTES
     ]

@@ -38,8 +38,8 @@ from mixedsched.world.system.udp import BUFFER_BYTES, host_and_port
 
 RATE_BYTES_PER_S = 2_000_000
 DELAY_S = 0.01
-PENDING_MOST = 20_000
-"""Datagrams that wait to be read; more are lost, whoever sends them."""
+PENDING_MOST, PENDING_MOST_BYTES = 20_000, 32_000_000
+"""Datagrams that wait to be read, and their bytes; more are lost, whoever sends them."""
 _AT_ONCE = 500  # datagrams taken before anything else is looked at
 _DATAGRAM_BYTES = 65_535
 _NO_PROTOCOL = QuicErrorCode.CRYPTO_ERROR + 120
@@ -81,6 +81,7 @@ class Talk:
     def _open(self, address: SocketAddress, name: str) -> None:
         self.seen = SeenConnection()
         self._pending: deque[tuple[float, bytes]] = deque()
+        self._pending_bytes = 0
         self._free_s = 0.0
         self._is_connected = False
         self._heads: dict[int, HeadReader] = {}
@@ -192,7 +193,9 @@ class Talk:
             self._take()
         now_s = time.monotonic()
         while self._pending and self._pending[0][0] <= now_s:
-            self._quic.receive_datagram(self._pending.popleft()[1], self._address, now_s)
+            _, data = self._pending.popleft()
+            self._pending_bytes -= len(data)
+            self._quic.receive_datagram(data, self._address, now_s)
             self._handle_events()
         if timer_s is not None and timer_s <= now_s:
             self._quic.handle_timer(now_s)
@@ -207,11 +210,12 @@ class Talk:
                 return
             except OSError as error:
                 raise self._nobody(error) from error
-            if len(self._pending) >= PENDING_MOST:
+            if len(self._pending) >= PENDING_MOST or self._pending_bytes + len(data) > PENDING_MOST_BYTES:
                 continue
             now_s = time.monotonic()
             self._free_s = max(self._free_s, now_s) + len(data) / self._rate_bytes_per_s
             self._pending.append((self._free_s + DELAY_S, data))
+            self._pending_bytes += len(data)
 
     def _send(self) -> None:
         for data, _ in self._quic.datagrams_to_send(time.monotonic()):

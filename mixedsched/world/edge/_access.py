@@ -48,13 +48,13 @@ def combined_line(request: EdgeRequest, record: ServedRequest, now: dt.datetime)
     line = _quoted(f"{head.method} {head.path or '-'} HTTP/3")
     referer, agent = (_quoted(head.field(name) or "-") for name in (b"referer", b"user-agent"))
     body_bytes = min(request.body_bytes, record.sent_bytes)  # less has left where it was cut off
-    return f"{request.client} - - [{now:%d/%b/%Y:%H:%M:%S %z}] {line} {record.status} {body_bytes} {referer} {agent}"
+    return f"{request.address} - - [{now:%d/%b/%Y:%H:%M:%S %z}] {line} {record.status} {body_bytes} {referer} {agent}"
 
 
 def json_facts(request: EdgeRequest, record: ServedRequest) -> dict[str, Any]:
     """What the server's log says of a request, with the client, how long the origin took, and what went wrong there."""
     return {
-        "client": request.client,
+        "client": request.address,
         **asdict(record),
         "origin_ms": request.origin_ms,
         "error": request.why,

@@ -91,9 +91,9 @@ class CertificateStore:
         try:
             self._loaded = self._load()
         except MixedschedError as error:
-            _log.error("%s; the old ones stay in use", error)
+            _log.error("%s; the old ones remain in use", error)
         else:
-            _log.info("certificates were read again")
+            _log.info("certificates were reloaded")
 
     def _load(self) -> list[_Loaded]:
         now = dt.datetime.now(dt.UTC)

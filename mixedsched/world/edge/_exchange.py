@@ -34,6 +34,7 @@ from mixedsched.model.priority import parse_field
 from mixedsched.world.edge._inflow import Inflow
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
 from mixedsched.world.server.beacons import SCRIPT_BYTES
+from mixedsched.world.server.clients import client_of
 
 if TYPE_CHECKING:
     from mixedsched.world.edge.responder import Edge
@@ -42,6 +43,7 @@ _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})  # RFC 9110
 _REFUSALS_MAX = 10  # by an origin that does nothing with a request
 _WITHOUT_BODY = frozenset({204, 304})
 _SIGNAL_BYTES_MAX = 1024
+_SENT_BYTES = 64 * 1024  # of a request's body at once
 _EMPTY: Headers = [(b"content-length", b"0")]
 
 
@@ -59,7 +61,8 @@ class EdgeRequest:
     """
 
     def __init__(self, edge: Edge, head: RequestHead, reply: Reply) -> None:
-        self.client = plain_address(reply.client)
+        self.address = plain_address(reply.client)
+        self.client = client_of((self.address,))
         self.urgency = _urgency_of(head)
         self.head = head
         self.started_s = asyncio.get_running_loop().time()
@@ -75,7 +78,9 @@ class EdgeRequest:
         self._is_asked = False  # at the pool
         self._is_ended = False  # the client has sent all
         self._trailers: Headers = []
-        self._unsent: list[bytes] = []  # of the body, until the origin takes it
+        self._unsent = (
+            bytearray()
+        )  # of the body, until the origin takes it; in one piece, as a client may send single bytes
         self._received_bytes = 0
         self._can_write = True
         self._retries = 0
@@ -105,7 +110,7 @@ class EdgeRequest:
     def start(self) -> None:
         """Begin, unless it has to wait for what shows whether there is a body."""
         if self._length is not None and self._length > self._edge.settings.buffers.request_bytes:
-            self.refuse(413, "the body is larger than what is allowed")
+            self.refuse(413, "the body is larger than allowed")
         elif self._length is not None or self.head.protocol is not None or self._expects:
             self._ask()
 
@@ -115,9 +120,9 @@ class EdgeRequest:
             return
         self._received_bytes += len(data)
         if self._received_bytes > self._edge.settings.buffers.request_bytes and self.head.protocol is None:
-            self.refuse(413, "the body is larger than what is allowed")
+            self.refuse(413, "the body is larger than allowed")
             return
-        self._unsent.append(data)
+        self._unsent += data
         if not self._is_asked:
             self._ask()
         self._send_on()
@@ -209,7 +214,7 @@ class EdgeRequest:
     def ended(self, trailers: Iterable[tuple[bytes, bytes]]) -> None:
         self._stream = None
         if self._missing_bytes:  # behind a body that is too short, HTTP/2 may have trailers
-            self._lose("the response is not as long as it says")
+            self._lose("the response is not as long as its content-length says")
         elif self._inflow is not None:
             kept = trailer_fields(trailers)
             last = b"" if self._appender is None else self._appender.end()
@@ -248,7 +253,7 @@ class EdgeRequest:
         self._is_asked = True
         head, settings = self.head, self._edge.settings
         asked = replace(head, fields=for_plain_document(head)) if self._wants_script else head
-        fields = request_fields(asked, self.client, settings.origin_host)
+        fields = request_fields(asked, self.address, settings.origin_host)
         method = head.method
         if head.protocol is not None:
             method = "GET"
@@ -289,7 +294,8 @@ class EdgeRequest:
         if self.head.protocol is not None and not self._has_answered:
             return  # a tunnel begins when it is open
         while self._unsent and self._can_write and self._stream is not None:
-            data = self._unsent.pop(0)
+            data = bytes(self._unsent[:_SENT_BYTES])
+            del self._unsent[:_SENT_BYTES]
             self._reply.took(len(data))
             self._stream.send(data)
         if self._is_ended and not self._unsent and self._stream is not None:
@@ -310,6 +316,8 @@ class EdgeRequest:
     def answer_here(self, response: Response) -> None:
         """Answer what the origin is not asked for, or not any more."""
         self._has_answered = self._is_asked = self._is_refused = True
+        self._edge.pool.leave(self)
+        self._unsent.clear()
         if self._stream is not None:
             self._stream.cancel()
             self._stream = None

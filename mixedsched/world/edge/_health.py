@@ -1,4 +1,4 @@
-"""Asks the origin for a path, again and again, whether it is well."""
+"""Checks the origin's health by requesting a path again and again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-EVERY_S = 5.0  # while it is well
+EVERY_S = 5.0  # while it is healthy
 PAUSE_MIN_S = 0.1  # while it is not, at first: doubled each time, up to PAUSE_MAX_S
 LIMIT_S = 5.0  # for the whole answer, from when the request is sent
 
@@ -23,8 +23,8 @@ LIMIT_S = 5.0  # for the whole answer, from when the request is sent
 class HealthCheck:
     """A Waiter for the pool and OriginEvents for its connection, one request at a time. Stop it at the end.
 
-    The origin is well if it answers with a status below 500 in time. While it is not, the pool gives its fault to requests at
-    once, and the pauses between checks grow. passed, failures: checks so far.
+    The origin is healthy if it answers with a status below 500 in time. While it is not, the pool refuses requests at once, and
+    the pauses between checks grow. passed, failures: checks so far.
     """
 
     def __init__(self, pool: OriginPool, path: str, host: str, every_s: float = EVERY_S) -> None:
@@ -81,7 +81,7 @@ class HealthCheck:
         self._note(f"{self.request.target} was answered with {self._status}" if self._status >= 500 else None)
 
     def failed(self, fault: OriginFault) -> None:
-        if (fault.is_stale or fault.is_unprocessed) and not self._is_repeated:  # who closes idle connections is well
+        if (fault.is_stale or fault.is_unprocessed) and not self._is_repeated:  # closing idle connections is healthy
             self._is_repeated, self._stream = True, None
             if self._limit is not None:
                 self._limit.cancel()
@@ -99,16 +99,16 @@ class HealthCheck:
         self._stream = None
         if self._limit is not None:
             self._limit.cancel()
-        was_well = self._pool.sick is None
+        was_healthy = self._pool.sick is None
         if why is None:
             self.passed += 1
             self._pause_s, self._pool.sick = 0.0, None
-            if not was_well:
-                _log.warning("the origin is well again")
+            if not was_healthy:
+                _log.warning("the origin is healthy again")
         else:
             self.failures += 1
             self._pause_s = min(PAUSE_MAX_S, max(PAUSE_MIN_S, 2 * self._pause_s))
-            self._pool.sick = OriginFault(503, f"the origin is not well: {why}")
-            if was_well:
+            self._pool.sick = OriginFault(503, f"the origin is unhealthy: {why}")
+            if was_healthy:
                 _log.warning("%s", self._pool.sick.why)
         self._next = self._loop.call_later(self._pause_s or self._every_s, self._check)

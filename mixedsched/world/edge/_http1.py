@@ -14,6 +14,8 @@ from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginReque
 
 _READ_BYTES = 64 * 1024
 _HEAD_BYTES_MAX = 64 * 1024
+_WHY_MOST = 200  # characters of h11's reason, which may hold a whole field
+_LAST_WORDS_S = 1.0  # for an origin behind TLS whose WebSocket the client has ended
 _BUFFER = memoryview(bytearray(_READ_BYTES))  # for all connections: what is read is taken out of it at once
 
 
@@ -67,7 +69,7 @@ class Http1Connection(asyncio.BufferedProtocol):
             if not request.has_body and request.upgrade is None:
                 self._write(h11.EndOfMessage())
         except h11.LocalProtocolError as error:
-            self._fail(OriginFault(400, f"the request cannot be said in HTTP/1.1: {error}"))
+            self._fail(OriginFault(400, f"the request cannot be expressed in HTTP/1.1: {error}"))
 
     def send(self, data: bytes) -> None:
         if self._events is None:
@@ -83,8 +85,11 @@ class Http1Connection(asyncio.BufferedProtocol):
         if self._events is None:
             return
         if self._is_tunnel:
-            if self._transport is not None and self._transport.can_write_eof():
+            assert self._transport is not None
+            if self._transport.can_write_eof():
                 self._transport.write_eof()
+            else:  # TLS, of which asyncio closes both directions or none: the origin has a moment for its last words
+                self._loop.call_later(_LAST_WORDS_S, self._end_tunnel)
         elif self._h11.our_state is h11.SEND_BODY:
             self.heard_s = self._loop.time()
             self._write_guarded(h11.EndOfMessage(headers=trailers if self._chunked else []))
@@ -104,7 +109,8 @@ class Http1Connection(asyncio.BufferedProtocol):
         if self.is_paused:
             self.is_paused = False
             self.heard_s = self._loop.time()
-            self._process()
+            if not self._is_tunnel:  # whose bytes do not wait in h11; it would give those behind the head again
+                self._process()
             if not self.is_paused and self._transport is not None and not self._transport.is_closing():
                 self._transport.resume_reading()
 
@@ -141,13 +147,13 @@ class Http1Connection(asyncio.BufferedProtocol):
             return
         self._has_received = True
         self.heard_s = self.came_s = self._loop.time()
-        if self._is_tunnel and self._events is not None:
+        if self._is_tunnel:
             self._events.received(bytes(_BUFFER[:nbytes]))
             return
         try:
             self._h11.receive_data(bytes(_BUFFER[:nbytes]))
         except h11.RemoteProtocolError as error:
-            self._fail(OriginFault(502, f"the origin's response is broken: {error}"))
+            self._fail(_broken(error))
             return
         self._process()
 
@@ -155,9 +161,8 @@ class Http1Connection(asyncio.BufferedProtocol):
         if self._events is None:
             self.retire()
             return False
-        if self._is_tunnel and self._events is not None:
-            events, self._events = self._events, None
-            events.ended([])
+        if self._is_tunnel:
+            self._end_tunnel()
             return False
         try:
             self._h11.receive_data(b"")
@@ -217,7 +222,7 @@ class Http1Connection(asyncio.BufferedProtocol):
             if not self._has_received and self.was_used:
                 self._fail(OriginFault(502, "the origin closed an idle connection", is_stale=True))
             else:
-                self._fail(OriginFault(502, f"the origin's response is broken: {error}"))
+                self._fail(_broken(error))
 
     def _take(self, event: Any, events: OriginEvents) -> None:
         match event:
@@ -239,6 +244,13 @@ class Http1Connection(asyncio.BufferedProtocol):
                 self._finish_if_done()
             case h11.ConnectionClosed():
                 self._fail(OriginFault(502, "the origin closed the connection", is_stale=self.was_used))
+
+    def _end_tunnel(self) -> None:
+        events, self._events = self._events, None
+        if events is not None:
+            if self._transport is not None:
+                self._transport.close()
+            events.ended([])
 
     def _switch(self) -> None:
         """What follows belongs to the tunnel. (HTTP/1.1 pauses, too, if a second response comes before it was asked for.)"""
@@ -284,3 +296,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         self.close()
         if events is not None:
             events.failed(fault)
+
+
+def _broken(error: h11.RemoteProtocolError) -> OriginFault:
+    return OriginFault(502, f"the origin's response is broken: {str(error)[:_WHY_MOST]}")

@@ -24,7 +24,7 @@ from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
 
 from mixedsched.core.h3.response import Headers
-from mixedsched.world.edge._h2 import ClientH2, WrongLength
+from mixedsched.world.edge._h2 import HEAD_BYTES_MAX, ClientH2, Malformed
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest
 
 _STREAM_WINDOW_BYTES = 256 * 1024  # that the origin may send ahead of what is read of one response
@@ -104,6 +104,7 @@ class Http2Connection(asyncio.Protocol):
         self.came_s = -math.inf  # when it came last
         self._released = released
         self._h2 = ClientH2(H2Configuration(client_side=True, header_encoding=None))
+        self._is_stuck = False  # the socket takes no more
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -133,7 +134,7 @@ class Http2Connection(asyncio.Protocol):
         try:
             self._h2.send_headers(stream_id, head, end_stream=not request.has_body)
         except ProtocolError as error:
-            stream.fail(OriginFault(400, f"the request cannot be said in HTTP/2: {error}"))
+            stream.fail(OriginFault(400, f"the request cannot be expressed in HTTP/2: {error}"))
             return None
         if not request.has_body:
             stream.trailers = []
@@ -149,16 +150,14 @@ class Http2Connection(asyncio.Protocol):
         try:
             self._send_what_fits(stream)
         except ProtocolError as error:  # the origin has closed the stream meanwhile
-            del self.streams[stream.stream_id]
-            stream.fail(OriginFault(502, f"the request's body cannot be sent: {error}"))
-            self._over(stream)
+            self._give_up(stream, OriginFault(502, f"the request's body cannot be sent: {error}"))
             return
         self._flush()
         stream.events.writable(now=len(stream.unsent) < _UNSENT_BYTES_MAX)
 
     def _send_what_fits(self, stream: Http2Stream) -> None:
         h2, stream_id = self._h2, stream.stream_id
-        while stream.unsent:
+        while stream.unsent and not self._is_stuck:
             size = min(len(stream.unsent), h2.local_flow_control_window(stream_id), h2.max_outbound_frame_size)
             if size <= 0:
                 break
@@ -207,7 +206,13 @@ class Http2Connection(asyncio.Protocol):
         self.is_open = True
         self.idle_since_s = self._loop.time()
         self._h2.initiate_connection()
-        self._h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW_BYTES, SettingCodes.ENABLE_PUSH: 0})
+        self._h2.update_settings(
+            {
+                SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW_BYTES,
+                SettingCodes.ENABLE_PUSH: 0,
+                SettingCodes.MAX_HEADER_LIST_SIZE: HEAD_BYTES_MAX,
+            }
+        )
         self._h2.increment_flow_control_window(_CONNECTION_WINDOW_BYTES)
         self._flush()
 
@@ -219,7 +224,7 @@ class Http2Connection(asyncio.Protocol):
                 self._take(event)
         except ProtocolError as error:
             self._flush()
-            self._lose(OriginFault(502, f"the origin broke a rule of HTTP/2: {error}"))
+            self._lose(OriginFault(502, f"the origin violated HTTP/2: {error}"))
             return
         self._flush()
 
@@ -229,6 +234,14 @@ class Http2Connection(asyncio.Protocol):
         fault = OriginFault(502, f"the origin {how} the connection before the response was complete")
         self._lose(fault, may_be_stale=True)
 
+    def pause_writing(self) -> None:
+        self._is_stuck = True
+
+    def resume_writing(self) -> None:
+        self._is_stuck = False
+        for stream in tuple(self.streams.values()):
+            self.send_body(stream)
+
     # Within.
 
     def _take(self, event: Any) -> None:
@@ -237,10 +250,9 @@ class Http2Connection(asyncio.Protocol):
                 self._released(self, None)
                 return
             case WindowUpdated():
-                changed = [self.streams.get(event.stream_id)] if event.stream_id else list(self.streams.values())
-                for item in changed:
-                    if item is not None:
-                        self.send_body(item)
+                for stream_id in [event.stream_id] if event.stream_id else tuple(self.streams):
+                    if stream_id in self.streams:
+                        self.send_body(self.streams[stream_id])
                 return
             case ConnectionTerminated():
                 self._go_away(event.last_stream_id or 0)
@@ -272,16 +284,17 @@ class Http2Connection(asyncio.Protocol):
             case StreamEnded():
                 self._end(stream, [])
             case StreamReset():
-                del self.streams[stream.stream_id]
                 is_refused = event.error_code == ErrorCodes.REFUSED_STREAM
-                stream.fail(
-                    OriginFault(502, f"the origin reset the stream ({event.error_code!r})", is_unprocessed=is_refused)
-                )
-                self._over(stream)
-            case WrongLength():
-                del self.streams[stream.stream_id]
-                stream.fail(OriginFault(502, "the response is not as long as it says"))
-                self._over(stream)
+                why = f"the origin reset the stream ({event.error_code!r})"
+                self._give_up(stream, OriginFault(502, why, is_unprocessed=is_refused))
+            case Malformed():
+                self._give_up(stream, OriginFault(502, event.why))
+
+    def _give_up(self, stream: Http2Stream, fault: OriginFault) -> None:
+        """The stream is closed, without a whole response."""
+        del self.streams[stream.stream_id]
+        stream.fail(fault)
+        self._over(stream)
 
     def _end(self, stream: Http2Stream, trailers: list[Field]) -> None:
         events, stream.events = stream.events, None
@@ -306,7 +319,9 @@ class Http2Connection(asyncio.Protocol):
         for stream_id, stream in list(self.streams.items()):
             if stream_id > last_stream_id:
                 del self.streams[stream_id]
-                stream.fail(OriginFault(502, "the origin goes away", is_unprocessed=True))
+                stream.fail(
+                    OriginFault(502, "the origin sent GOAWAY before it began this request", is_unprocessed=True)
+                )
                 self._released(self, stream)
         self.leave()
 
@@ -332,17 +347,3 @@ def _split(headers: list[Field]) -> tuple[int, list[Field]]:
     if len(status) != 3 or not status.isdigit() or status in (b"000", b"101"):
         raise ProtocolError(f"the status {status.decode('latin-1')}")
     return int(status), [(name, value) for name, value in headers if not name.startswith(b":")]
-
-
-class Negotiated(asyncio.Protocol):
-    """Stands for a connection until TLS has said which HTTP it is to speak."""
-
-    def __init__(self, make: Callable[[str | None], asyncio.BaseProtocol]) -> None:
-        self.chosen: asyncio.BaseProtocol | None = None
-        self._make = make
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        tls = transport.get_extra_info("ssl_object")
-        self.chosen = self._make(tls.selected_alpn_protocol() if tls is not None else None)
-        cast("asyncio.Transport", transport).set_protocol(self.chosen)
-        self.chosen.connection_made(transport)

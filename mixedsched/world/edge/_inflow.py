@@ -42,15 +42,20 @@ class Inflow:
         if self._is_closed:
             return
         spool = self._spool
-        if spool is not None and (spool.size_bytes or self._is_full) and spool.has_room(len(data)):
+        if spool is None:
+            self._to_body(data)
+            if self._is_full:
+                self._pause()
+        elif spool.size_bytes or self._is_full:  # behind what is in the file already, even where that becomes too large
             try:
                 spool.write(data)
             except OSError as error:
                 self._lost(f"the spool cannot be written: {error.strerror}")
-            return
-        self._to_body(data)
-        if (self._is_full and spool is None) or (spool is not None and self._is_full and not spool.has_room(1)):
-            self._pause()
+                return
+            if spool.is_full:
+                self._pause()
+        else:
+            self._to_body(data)
 
     def end(self, finish: Callable[[], None], last: bytes = b"") -> None:
         """The origin has sent all. last: of our own behind it. finish: to be called behind the last byte."""

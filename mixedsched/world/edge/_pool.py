@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from mixedsched.world.edge._http1 import Http1Connection
-from mixedsched.world.edge._http2 import Http2Connection, Http2Stream, Negotiated
+from mixedsched.world.edge._http2 import Http2Connection, Http2Stream
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
 from mixedsched.world.edge._queue import FairQueue
 from mixedsched.world.edge.settings import PAUSE_MAX_S, OriginAddress, OriginLimits
@@ -24,7 +24,7 @@ PAUSE_MIN_S = 0.1  # before an origin that could not be reached is tried again, 
 class Waiter(Protocol):
     """A request that wants a connection."""
 
-    client: str
+    client: str  # as of client_of: each has its turn
     urgency: int
 
     @property
@@ -51,8 +51,8 @@ class OriginPool:
         self._idle: dict[Http1Connection, None] = {}  # that used last at the end
         self._busy: dict[Http1Connection | Http2Stream, None] = {}
         self._shared: Http2Connection | None = None  # where the origin speaks HTTP/2
-        self._is_known = tls is None and not address.is_h2c  # which HTTP the origin speaks
-        self._is_shared = address.is_h2c  # it was HTTP/2 so far, of which one connection is enough
+        # Whether the origin speaks HTTP/1.1, of which each request takes a connection; as far as it is known.
+        self._takes_many = tls is None and not address.is_h2c
         self._connecting: dict[asyncio.Task[None], Waiter | None] = {}  # with the only one that it is for
         self._queue: FairQueue[Waiter] = FairQueue()
         self._pause_s = 0.0
@@ -85,17 +85,17 @@ class OriginPool:
         else:
             if fresh:
                 self._drop_idle()
-            self._queue.add(waiter.client, waiter.urgency, waiter)
+            self._queue.add(waiter.client, waiter.urgency, waiter, self._loop.time())
             self._serve()
 
     def check(self, waiter: Waiter, *, fresh: bool = False) -> None:
-        """Send the request of a health check, in its turn, also while the last one says that the origin is not well."""
+        """Send the request of a health check, in its turn, also while the last one says that the origin is unhealthy."""
         if self.fault is not None:
             waiter.events.failed(self.fault)
         else:
             if fresh:
                 self._drop_idle()
-            self._queue.add(waiter.client, waiter.urgency, waiter)
+            self._queue.add(waiter.client, waiter.urgency, waiter, self._loop.time())
             self._serve()
 
     def leave(self, waiter: Waiter) -> None:
@@ -143,8 +143,7 @@ class OriginPool:
             return
         room = self._limits.connections - len(self._busy) - len(self._idle) - len(self._connecting)
         wanted = min(room, len(self._queue) - len(self._connecting))
-        is_many = self._is_known and not self._is_shared
-        for _ in range(wanted if is_many else min(wanted, 1 - len(self._connecting))):
+        for _ in range(wanted if self._takes_many else min(wanted, 1 - len(self._connecting))):
             self._begin()
 
     def _use(self, connection: Http1Connection, waiter: Waiter) -> None:
@@ -193,15 +192,13 @@ class OriginPool:
             return
         if self._pause_s:
             _log.warning("the origin %s can be reached again", self._address.text)
-        self.fault, self._pause_s, self._is_known = None, 0.0, True
+        self.fault, self._pause_s = None, 0.0
         self._connecting.pop(cast("asyncio.Task[None]", asyncio.current_task()), None)
         if self._trial is not None:
             self._trial.cancel()
             self._trial = None
-        if not isinstance(connection, Http2Connection) and alone is None:
-            self._is_shared = False
         if isinstance(connection, Http2Connection):
-            self._is_shared = True
+            self._takes_many = False
             if self._shared is None:
                 self._shared = connection
             else:
@@ -210,6 +207,7 @@ class OriginPool:
         elif alone is not None:
             self._use(connection, alone)
         else:
+            self._takes_many = True
             self._released1(connection)
 
     async def _open(self, *, only_http1: bool) -> Http1Connection | Http2Connection:
@@ -226,7 +224,7 @@ class OriginPool:
             _, plain = await self._loop.create_connection(make, self._address.host, self._address.port)
             return plain
         _, secure = await self._loop.create_connection(
-            lambda: Negotiated(make),
+            lambda: _Negotiated(make),
             self._address.host,
             self._address.port,
             ssl=self._tls_http1 if only_http1 else self._tls,
@@ -289,7 +287,13 @@ class OriginPool:
             elif quiet_s > limits.silence_s:
                 is_clients = not item.is_answered and not item.is_stuck
                 what = "a response" if item.is_answered else "a request's body"
-                item.time_out(408 if is_clients else 504, f"nothing came for {limits.silence_s:g} s within {what}")
+                item.time_out(
+                    408 if is_clients else 504, f"nothing was received for {limits.silence_s:g} s during {what}"
+                )
+        for waiter in self._queue.waiting_since_before(now_s - limits.answer_s):
+            self._queue.remove(waiter)
+            why = f"no connection to the origin was free for {limits.answer_s:g} s"
+            waiter.events.failed(OriginFault(503, why))
         for connection in tuple(self._idle):
             if now_s - connection.idle_since_s > limits.keep_s:
                 connection.retire()
@@ -297,6 +301,20 @@ class OriginPool:
         if shared is not None and not shared.streams and now_s - shared.idle_since_s > limits.keep_s:
             self._shared = None
             shared.close()
+
+
+class _Negotiated(asyncio.Protocol):
+    """Stands for a connection until TLS has said which HTTP it is to speak."""
+
+    def __init__(self, make: Callable[[str | None], asyncio.BaseProtocol]) -> None:
+        self.chosen: asyncio.BaseProtocol | None = None
+        self._make = make
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        tls = transport.get_extra_info("ssl_object")
+        self.chosen = self._make(tls.selected_alpn_protocol() if tls is not None else None)
+        cast("asyncio.Transport", transport).set_protocol(self.chosen)
+        self.chosen.connection_made(transport)
 
 
 def _speaking(context: ssl.SSLContext, *protocols: str) -> ssl.SSLContext:

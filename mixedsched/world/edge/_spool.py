@@ -8,7 +8,7 @@ from pathlib import Path
 class Spool:
     """Bytes of one response, first in first out, in a file without a name: it is gone with this process, however that ends.
 
-    folder: for the file, which is made when it is first needed. limit_bytes: of all that is ever written to it.
+    folder: for the file, which is made when it is first needed. limit_bytes: of its size, for those who write to ask about.
     """
 
     def __init__(self, folder: Path, limit_bytes: int) -> None:
@@ -23,8 +23,9 @@ class Spool:
         """Bytes that were written and not read."""
         return self._written_bytes - self._read_bytes
 
-    def has_room(self, size_bytes: int) -> bool:
-        return self._written_bytes + size_bytes <= self._limit_bytes
+    @property
+    def is_full(self) -> bool:
+        return self._written_bytes >= self._limit_bytes
 
     def write(self, data: bytes) -> None:
         """Raises OSError if the disk is full."""

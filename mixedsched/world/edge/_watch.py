@@ -21,11 +21,11 @@ class FileWatch:
             self._timer.cancel()
 
     def _tick(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(_LOOK_S, self._tick)
         stamps = self._look()
         if stamps != self._stamps:
             self._stamps = stamps
             self._changed()
-        self._timer = asyncio.get_running_loop().call_later(_LOOK_S, self._tick)
 
     def _look(self) -> list[tuple[int, int, int] | None]:
         stamps: list[tuple[int, int, int] | None] = []

@@ -15,6 +15,7 @@ from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import MixedschedError
 from mixedsched.model.scheme import configure
+from mixedsched.units import printable
 from mixedsched.world import catalog
 from mixedsched.world.edge._access import AccessLog
 from mixedsched.world.edge._certificates import CertificateStore
@@ -182,7 +183,7 @@ class _EdgeProcess:
             yield Path(self._given.mapping)
 
     def reload(self) -> None:
-        """Read all files again. What cannot be read stays as it was, and is told in the log."""
+        """Read all files again. What cannot be read stays as it was, and the log says so."""
         if self._certificates is not None:
             self._certificates.reload()
             self._hosts = self._given.edge.hosts or self._certificates.names
@@ -192,7 +193,7 @@ class _EdgeProcess:
             rules = read_rules(self._given.edge.rules)
             scheme = configure(self._given.scheme, SCHEMES, catalog.load_mapping, self._given.mapping)
         except MixedschedError as error:
-            _log.error("%s; the old rules stay in use", error)
+            _log.error("%s; the old rules and mapping remain in use", error)
             return
         if self._edge is not None:
             self._edge.rules = rules
@@ -203,7 +204,8 @@ class _EdgeProcess:
         self._counters.count(record, request.origin_ms, is_fault=request.is_origins_fault)
         self._access.write(request, record, dt.datetime.now().astimezone())
         if request.why is not None and record.status >= 500:
-            _log.warning("%s %s: %d, %s", request.head.method, request.head.path[:200], record.status, request.why)
+            path = printable(request.head.path[:200])
+            _log.warning("%s %s: %d, %s", request.head.method, path, record.status, request.why)
 
     def _leave(self) -> None:
         if self._metrics is not None:

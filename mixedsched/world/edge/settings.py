@@ -1,7 +1,7 @@
 """What an edge is told: the web server behind it, the names it serves, and how much it may hold and wait."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -67,11 +67,11 @@ class OriginLimits:
 
     connections: int = 64  # at a time, of HTTP/1.1, or requests over HTTP/2; those beyond wait in a fair queue
     connect_s: float = 5.0  # for a connection, beyond which clients get 504
-    answer_s: float = 60.0  # until a response begins, beyond which clients get 504
+    answer_s: float = 60.0  # until a response begins, beyond which clients get 504; or in the queue, 503
     silence_s: float = 300.0  # within a response that is wanted, beyond which it is cut off
     keep_s: float = 20.0  # for which an idle connection is kept
     health_path: str | None = None  # asked for again and again; None for no health checks
-    health_s: float = 5.0  # between checks while the origin is well
+    health_s: float = 5.0  # between checks while the origin is healthy
     waiting: int = 10_000  # requests in the queue; beyond, clients get 503
 
 
@@ -139,9 +139,6 @@ class EdgeInput:
     settings: ServerSettings = field(default_factory=ServerSettings)
     memory: MemorySettings | None = None  # of scheme `adaptive`
     worker: WorkerInput | None = None  # for one of several processes on a port
-
-    def of_worker(self, worker: WorkerInput) -> Self:
-        return replace(self, worker=worker)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,15 @@ from mixedsched.world.server.site import RecordedAnswer, SiteEntry
 _WITHOUT_CONTENT = frozenset({204, 205})
 _OF_CONTENT = frozenset({b"content-type", b"content-encoding", b"accept-ranges"})
 _BUSY = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+_OF_ERRORS = frozenset(  # who may see that a file cannot be had as it was asked for: the same as may read it
+    {
+        b"access-control-allow-credentials",
+        b"access-control-allow-origin",
+        b"access-control-expose-headers",
+        b"timing-allow-origin",
+        b"vary",
+    }
+)
 _OF_EVERY_FILE: Headers = [
     (b"cache-control", b"max-age=3600"),
     (b"access-control-allow-origin", b"*"),
@@ -90,10 +99,10 @@ class SiteFiles:
             selected = self._select(entry, entry.file, head)
         except OSError as error:
             if error.errno in _BUSY:
-                return _plain(503, "too many files are being sent", [(b"retry-after", b"1")])
-            return _plain(404, "there is nothing here any more")
+                return _plain(503, "too many files are being sent", [(b"retry-after", b"1"), *_of_error(entry)])
+            return _plain(404, "there is nothing here any more", _of_error(entry))
         if selected is None:
-            return _plain(406, "this is not available in an encoding that you accept", _vary(entry))
+            return _plain(406, "this is not available in an encoding that you accept", _of_error(entry))
         try:
             return self._of_content(entry, selected, head)
         finally:
@@ -132,11 +141,11 @@ class SiteFiles:
                 case ConditionResult.NOT_MODIFIED:
                     return Response(304, _without_content(fields), None, mime)
                 case ConditionResult.FAILED:
-                    return _plain(412, "this is not the state that you require", _vary(entry))
+                    return _plain(412, "this is not the state that you require", _of_error(entry))
                 case ConditionResult.SEND:
                     pass
         if entry.status == 200 and head.method == "GET" and range_applies(head, validators, now_s):
-            partial = _partial(selected, fields, mime, head)
+            partial = _partial(entry, selected, fields, mime, head)
             if partial is not None:
                 return partial
         whole = content.body(0, content.size_bytes)
@@ -145,7 +154,7 @@ class SiteFiles:
 
 def _fields(entry: SiteEntry, selected: _Representation, validators: Validators) -> Headers:
     """The fields of a representation, whole or in part: all but its length."""
-    fields: Headers = [(b"content-type", entry.mime.encode()), *(() if entry.bare else _OF_EVERY_FILE)]
+    fields: Headers = [(b"content-type", entry.mime.encode()), *_added(entry)]
     if entry.status // 100 == 2:
         fields.append((b"etag", validators.etag.encode()))
         fields.append((b"last-modified", format_http_date(validators.modified_s).encode()))
@@ -157,6 +166,17 @@ def _fields(entry: SiteEntry, selected: _Representation, validators: Validators)
     return _own_fields(entry, fields)
 
 
+def _added(entry: SiteEntry) -> Headers:
+    """What the server adds to every file, where the site does not want it left out."""
+    return [] if entry.bare else list(_OF_EVERY_FILE)
+
+
+def _of_error(entry: SiteEntry) -> Headers:
+    """The fields of an error about a file: pages of other origins may see it where they may read the file."""
+    fields = _own_fields(entry, [*_added(entry), *_vary(entry)])
+    return [field for field in fields if field[0] in _OF_ERRORS]
+
+
 def _own_fields(entry: SiteEntry, fields: Headers) -> Headers:
     """The fields, with those that the site sets in place of ours."""
     for name, values in entry.headers:
@@ -165,7 +185,9 @@ def _own_fields(entry: SiteEntry, fields: Headers) -> Headers:
     return fields
 
 
-def _partial(selected: _Representation, fields: Headers, mime: str, head: RequestHead) -> Response | None:
+def _partial(
+    entry: SiteEntry, selected: _Representation, fields: Headers, mime: str, head: RequestHead
+) -> Response | None:
     """The parts that a Range field asks for; None to send the whole.
 
     Several parts of an encoded representation are not sent: the client could not tell whether the multipart message or its
@@ -177,9 +199,8 @@ def _partial(selected: _Representation, fields: Headers, mime: str, head: Reques
     if parts is None or (len(parts) > 1 and selected.encoding is not None):
         return None
     if not parts:
-        vary = [field for field in fields if field[0] == b"vary"]
         whole = (b"content-range", f"bytes */{content.size_bytes}".encode())
-        return _plain(416, "these bytes do not exist", [whole, *vary])
+        return _plain(416, "these bytes do not exist", [whole, *_of_error(entry)])
     if len(parts) == 1:
         return _single_part(content, parts[0], fields, mime)
     boundary = content.etag.strip('"')

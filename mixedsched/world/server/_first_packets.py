@@ -3,7 +3,6 @@
 Nothing is kept of those that do not get a connection.
 """
 
-import ipaddress
 import os
 import sys
 import time
@@ -28,6 +27,7 @@ from aioquic.quic.packet_builder import QuicPacketBuilder
 from aioquic.quic.retry import QuicRetryTokenHandler
 
 from mixedsched.core.h3.session import Address
+from mixedsched.world.server.clients import client_of
 from mixedsched.world.server.handover import make_connection_id
 from mixedsched.world.server.settings import Limits, RetryPolicy
 
@@ -99,17 +99,6 @@ class Admission:
         if self._retry is RetryPolicy.AUTO:
             return self._unproven_handshakes >= self._limits.unproven_handshakes
         return self._retry is RetryPolicy.ALWAYS
-
-
-def client_of(address: Address) -> str:
-    """The key that counts as one client: an IPv4 address, or the /64 network that one IPv6 subscriber has."""
-    host = str(address[0]).partition("%")[0]
-    parsed = ipaddress.ip_address(host)
-    if parsed.version == 4:
-        return host
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(ipaddress.ip_network((host, 64), strict=False))
 
 
 class MemoryLimit:

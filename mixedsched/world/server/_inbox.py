@@ -24,7 +24,7 @@ def received(sock: socket.socket, count: int) -> Iterator[tuple[bytes, Address]]
 
 
 class Inlet:
-    """Reads from the sockets and from the other processes, as the event loop finds that there is something.
+    """Takes datagrams from the sockets and from the other processes whenever the event loop says that there are some.
 
     take: (datagram, sender, when this turn of the loop began, whether another process has passed it on). answer: called when
     all of a turn were taken.

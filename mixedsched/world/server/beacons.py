@@ -1,5 +1,6 @@
 """Beacons of a site's pages: documents get the script, and its reports are taken under the reserved path."""
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,8 +14,9 @@ from mixedsched.core.h3.appending import (
     takes_gzip,
     wants_script,
 )
-from mixedsched.core.h3.response import BodyLostError, BytesBody, RequestHead, Responder, Response, close_body
+from mixedsched.core.h3.response import BodyLostError, BytesBody, Headers, RequestHead, Responder, Response, close_body
 from mixedsched.core.learning.beacon import BEACON_PATH, QUERY_MOST, SCRIPT, is_beacon
+from mixedsched.world.server._conditions import format_http_date
 
 SCRIPT_BYTES = SCRIPT.encode()
 BODY_MOST_BYTES = 4096
@@ -24,17 +26,18 @@ MADE_MOST_BYTES = 16 * 1024 * 1024
 """Of documents with the script that are kept."""
 TOLD_MOST = 1000
 
-_OF_A_REPORT = [(b"content-length", b"0"), (b"cache-control", b"no-store")]
-
 
 def answer_to_beacon(head: RequestHead) -> Response:
     """The answer to a request under the reserved path. What a report says is read by the visit's recorder."""
+    date = b"date", format_http_date(time.time()).encode()
+    fields: Headers = [(b"cache-control", b"no-store"), date]
+    empty = b"content-length", b"0"
     if head.method != "POST":
-        return Response(405, [(b"allow", b"POST"), *_OF_A_REPORT])
+        return Response(405, [(b"allow", b"POST"), empty, *fields])
     length = head.field(b"content-length") or "0"
     if len(head.path) > len(BEACON_PATH) + 1 + QUERY_MOST or not length.isdigit() or int(length) > BODY_MOST_BYTES:
-        return Response(413, list(_OF_A_REPORT))
-    return Response(204, list(_OF_A_REPORT[1:]))
+        return Response(413, [empty, *fields])
+    return Response(204, fields)
 
 
 class LeftAlone:

@@ -1,4 +1,4 @@
-"""What a server process is told to be: whichever kind of server, for run.py."""
+"""Describes a server of any kind to run.py, which runs it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LiveEndpoint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A server of whichever kind.
+    """A server of any kind.
 
     module: what a worker process runs; input: as it reads from standard input, with the worker's part. hosts: for the
     certificate, if it is made here. memory: of a scheme that learns. responding: what answers, while the server runs.

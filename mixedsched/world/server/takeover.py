@@ -54,9 +54,8 @@ class HeldPort:
         self.is_taken_over = link is not None
         self._path = path
         self._link = link  # to the server that has it until we are ready
-        self._inboxes: dict[
-            int, socket.socket
-        ] = {}  # of all processes that may have connections, the latest at the end
+        # Of all processes that may have connections, by number, the latest at the end.
+        self._inboxes: dict[int, socket.socket] = {}
         self._unbound: list[socket.socket] = []
 
     @classmethod
@@ -166,7 +165,7 @@ class HeldPort:
             raise _failed(self._path, "the server that runs has not made way, and goes on", "start this one again")
 
     def _bind(self) -> None:
-        """Add further sockets to the port. Who shares a port must say so, also where it has it already."""
+        """Add further sockets to the port. All that share a port must be set to do so, those that are bound already, too."""
         if not self._unbound:
             return
         try:
@@ -222,7 +221,7 @@ class _Giving:
                     return
 
     async def _give(self, link: socket.socket) -> bool:
-        """Whether the one at the other end has the place from now on."""
+        """Returns whether the process at the other end has the port from now on."""
         loop = asyncio.get_running_loop()
         for number in [number for number, inbox in self._inboxes.items() if not is_read(inbox)]:
             self._inboxes.pop(number).close()
@@ -256,7 +255,9 @@ def _received(path: Path, link: socket.socket) -> tuple[bytes, list[socket.socke
     try:
         message, descriptors, _, _ = socket.recv_fds(link, _MESSAGE_BYTES, MAX_WORKERS + _MOST_KNOWN)
     except TimeoutError as error:
-        raise _failed(path, "who listens there says nothing; perhaps another one is about to take over") from error
+        raise _failed(
+            path, "the process that listens there does not answer; perhaps another server is taking over"
+        ) from error
     if not message:
         raise ConnectionResetError
     return message, [socket.socket(fileno=descriptor) for descriptor in descriptors]
@@ -268,7 +269,7 @@ def _read_offer(path: Path, message: bytes, offered: Sequence[socket.socket]) ->
         said = json.loads(message)
         version, count, numbers = said.get("version", 1), said.get("sockets", 0), said.get("numbers", [])
     except (ValueError, AttributeError) as error:
-        raise _failed(path, "who listens there does not hand over a port") from error
+        raise _failed(path, "the process that listens there does not hand over a port") from error
     if version != VERSION:
         raise _failed(
             path,
@@ -277,7 +278,7 @@ def _read_offer(path: Path, message: bytes, offered: Sequence[socket.socket]) ->
         )
     ports = [sock for sock in offered[:count] if sock.family != socket.AF_UNIX and sock.type == socket.SOCK_DGRAM]
     if not ports or not numbers or len(ports) + len(numbers) != len(offered):
-        raise _failed(path, "who listens there does not hand over a port")
+        raise _failed(path, "the process that listens there does not hand over a port")
     return count, numbers
 
 

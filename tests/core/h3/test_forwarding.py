@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 
+import pylsqpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -300,6 +301,20 @@ def test_a_response_field_whose_name_is_no_token_is_refused(name: bytes) -> None
 
 
 # RFC 9110 section 6.5.1: trailers
+
+
+@pytest.mark.parametrize("line", [(b"x" * 65_536, b"a"), (b"x-a", b"a" * 65_536)])
+def test_a_response_field_that_http3_cannot_say_is_refused_and_one_of_trailers_is_dropped(
+    line: tuple[bytes, bytes],
+) -> None:
+    with pytest.raises(BadAnswerError, match="longer than"):
+        response_fields([line], b"1.1")
+    assert trailer_fields([line, (b"x-b", b"b")]) == [(b"x-b", b"b")]
+
+
+def test_the_longest_response_field_that_passes_can_be_encoded() -> None:
+    passed = response_fields([(b"x" * 65_535, b"a"), (b"x-a", b"a" * 65_535)], b"1.1")
+    assert len(pylsqpack.Encoder().encode(0, passed)[1]) > 65_535
 
 
 def test_trailers_that_would_change_their_message_are_dropped() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pylsqpack
 import pytest
 from aioquic.buffer import encode_uint_var
@@ -382,6 +384,21 @@ def test_a_body_that_is_kept_while_its_head_waits_counts_against_the_clients_cre
     raw.feed(ENCODER, instructions)
     assert [type(event) for event in raw.events] == [RequestReceived, BodyReceived]
     assert raw.quic.held == {}
+
+
+def test_a_body_of_single_bytes_takes_no_more_memory_than_it_counts_while_its_head_waits() -> None:
+    instructions, headers = blocked()
+    raw = Raw(is_live=True).feed(0, headers)
+    tracemalloc.start()
+    before_bytes, _ = tracemalloc.get_traced_memory()
+    for number in range(5000):
+        raw.feed(0, frame(DATA, bytes([number % 256])))
+    after_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert raw.quic.held == {0: 5000}
+    assert after_bytes - before_bytes < 20_000
+    raw.feed(ENCODER, instructions)
+    assert raw.events[-1] == BodyReceived(0, bytes(number % 256 for number in range(5000)))
 
 
 @pytest.mark.parametrize("how", ["reset", "forgotten", "malformed"])

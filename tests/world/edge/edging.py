@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -248,7 +249,7 @@ def plain(body: bytes = b"hello", *fields: str, status: str = "200 OK") -> bytes
 
 
 @asynccontextmanager
-async def origin_running(origin: Origin, script: Script) -> AsyncIterator[Origin]:
+async def origin_running(origin: Origin, script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[Origin]:
     tasks: set[asyncio.Task[Any]] = set()
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -266,7 +267,7 @@ async def origin_running(origin: Origin, script: Script) -> AsyncIterator[Origin
             tasks.discard(task)
             writer.close()
 
-    origin.server = server = await asyncio.start_server(take, "127.0.0.1", origin.port)
+    origin.server = server = await asyncio.start_server(take, "127.0.0.1", origin.port, ssl=tls)
     origin.port = server.sockets[0].getsockname()[1]
     try:
         yield origin
@@ -289,13 +290,19 @@ async def client_of(facts: EdgeFacts, server_name: str = HOST, **options: Any) -
 
 @asynccontextmanager
 async def edging(
-    script: Callable[[Origin], Script], *, given: EdgeInput | None = None, is_h2c: bool = False, **settings: Any
+    script: Callable[[Origin], Script],
+    *,
+    given: EdgeInput | None = None,
+    is_h2c: bool = False,
+    tls: ssl.SSLContext | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Edging]:
-    """is_h2c: the origin is asked by HTTP/2. settings: of EdgeSettings."""
+    """is_h2c: the origin is asked by HTTP/2. tls: the origin's, which need not prove who it is. settings: of EdgeSettings."""
     origin = Origin()
-    async with origin_running(origin, script(origin)):
-        url = origin.url.replace("http:", "h2c:") if is_h2c else origin.url
-        edge = EdgeSettings(**{"origin": url, "hosts": (HOST,), **settings})
+    async with origin_running(origin, script(origin), tls):
+        scheme = "h2c:" if is_h2c else "http:" if tls is None else "https:"
+        url = origin.url.replace("http:", scheme)
+        edge = EdgeSettings(**{"origin": url, "origin_verify": False, "hosts": (HOST,), **settings})
         given = given or EdgeInput(edge, settings=ServerSettings(limits=ROOM))
         log = KeptLog()
         async with open_edge(replace(given, edge=edge), log) as facts, client_of(facts) as client:

@@ -151,6 +151,15 @@ def test_a_response_that_could_be_read_in_two_ways_gives_502(head: str) -> None:
     playing(lambda origin: saying(origin, head.encode() + b"\r\n\r\n" + body), test)
 
 
+def test_a_field_that_http3_cannot_say_costs_its_own_request_only() -> None:
+    async def test(edge: Edging) -> None:
+        assert [(await edge.ask("GET", "/")).status for _ in range(2)] == [502, 200]
+        assert edge.client.terminated is None
+
+    long = plain(b"hello", "x-a: " + "a" * 65_537)
+    playing(lambda origin: answering(origin, long, plain()), test)
+
+
 def test_a_head_that_never_ends_gives_502() -> None:
     async def test(edge: Edging) -> None:
         assert (await edge.ask("GET", "/")).status == 502
@@ -212,6 +221,31 @@ def test_more_requests_than_connections_wait_and_all_are_answered() -> None:
         assert edge.origin.connections <= 2
 
     playing(lambda origin: answering(origin, plain()), test, limits=OriginLimits(connections=2))
+
+
+def test_a_request_for_which_no_connection_becomes_free_gets_503_and_those_that_have_one_go_on() -> None:
+    """Such as with more event streams or WebSockets than connections: nobody would know why nothing comes."""
+    may_end = asyncio.Event()
+
+    async def test(edge: Edging) -> None:
+        first = edge.client.got[edge.client.begin("GET", "/events")]
+        await first.until(lambda: first.status == 200)
+        assert (await edge.ask("GET", "/")).status == 503
+        may_end.set()
+        assert (await first.whole()).body == b"hello"
+        assert edge.origin.connections == 1
+
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await origin.read(reader)
+            head, _, body = plain().rpartition(b"\r\n\r\n")
+            writer.write(head + b"\r\n\r\n")
+            await may_end.wait()
+            writer.write(body)
+
+        return play
+
+    playing(script, test, limits=OriginLimits(connections=1, answer_s=0.5))
 
 
 def test_an_upload_that_is_cut_off_never_passes_for_whole() -> None:

@@ -11,8 +11,9 @@ from unittest.mock import MagicMock
 import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
+from h2.settings import SettingCodes
 from hpack import Encoder
-from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, SettingsFrame
+from hyperframe.frame import ContinuationFrame, DataFrame, Frame, GoAwayFrame, HeadersFrame, SettingsFrame
 
 from mixedsched.world.edge import _http2
 from mixedsched.world.edge._http2 import Http2Connection
@@ -43,6 +44,19 @@ class Wire:
 
     def head(self, stream_id: int, *fields: tuple[str, str], status: str = "200") -> None:
         self._write(_headers(stream_id, (":status", status), *fields))
+
+    def long_head(self, stream_id: int, *fields: tuple[str, str]) -> None:
+        """In several frames, as one has 16 KiB at most."""
+        frame = _headers(stream_id, (":status", "200"), *fields)
+        frame.flags.discard("END_HEADERS")
+        frame.data, rest = frame.data[:16_384], frame.data[16_384:]
+        self._write(frame)
+        while rest:
+            more = ContinuationFrame(stream_id, rest[:16_384])
+            rest = rest[16_384:]
+            if not rest:
+                more.flags.add("END_HEADERS")
+            self._write(more)
 
     def data(self, stream_id: int, data: bytes, *, ends: bool = True) -> None:
         self._write(DataFrame(stream_id, data), ends=ends)
@@ -236,6 +250,33 @@ def test_a_response_that_lies_about_its_length_is_cut_off_and_costs_no_other(dat
     play_h2c(wire, test)
 
 
+@pytest.mark.parametrize(
+    "field",
+    [("x-a", "b "), ("x-a", "b\nc"), ("X-A", "b"), ("connection", "close"), ("content-length", "x"), (":x", "b")],
+)
+def test_a_response_with_a_malformed_field_costs_no_other(field: tuple[str, str]) -> None:
+    """RFC 9113 section 8.1.1. Applications let spaces slip into fields; over HTTP/1.1 they do not matter."""
+
+    async def wire(wire: Wire) -> None:
+        waiting, broken = await wire.request(), await wire.request()
+        wire.head(waiting)
+        wire.head(broken, field)
+        wire.data(broken, b"not wanted any more")
+        await is_refused.wait()
+        wire.data(waiting, b"whole")
+        await answering_each(wire)
+
+    async def test(edge: Edging) -> None:
+        waiting = edge.client.begin("GET", "/1")
+        assert (await edge.ask("GET", "/2")).status == 502
+        is_refused.set()
+        assert (await edge.client.got[waiting].whole()).body == b"whole"
+        assert (await edge.ask("GET", "/3")).body == b"connection 1"
+
+    is_refused = asyncio.Event()
+    play_h2c(wire, test)
+
+
 @pytest.mark.parametrize("end", ["cancelled", "complete", "too long"])
 def test_what_was_not_read_of_a_response_that_is_over_takes_no_room_from_others(
     end: str, monkeypatch: pytest.MonkeyPatch
@@ -322,3 +363,50 @@ def test_a_tunnel_that_finds_no_connection_does_not_take_those_over_http2_with_i
         assert (await edge.ask("GET", "/")).body == b"connection 1"
 
     play_h2c(answering_each, test)
+
+
+def test_a_body_waits_while_the_socket_takes_no_more_whatever_window_the_origin_grants() -> None:
+    """Else an upload to an origin that is slower than its windows are wide would fill the memory."""
+
+    async def test() -> None:
+        connection, transport, origin = Http2Connection(MagicMock()), MagicMock(), H2Connection(H2Configuration(False))
+        origin.initiate_connection()
+        origin.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 2**30})
+        origin.increment_flow_control_window(2**30)
+        connection.connection_made(transport)
+        connection.data_received(origin.data_to_send())
+        events = MagicMock()
+        stream = connection.start(OriginRequest("POST", "/", [(b"host", b"x.test")], None, has_body=True), events)
+        assert stream is not None
+        connection.pause_writing()
+        transport.write.reset_mock()
+        stream.send(bytes(1_000_000))
+        stream.end([])
+        assert not transport.write.called
+        events.writable.assert_called_with(now=False)
+        connection.resume_writing()
+        assert sum(len(call.args[0]) for call in transport.write.call_args_list) > 1_000_000
+        events.writable.assert_called_with(now=True)
+        assert stream.is_sent
+
+    run(test)
+
+
+def test_a_response_whose_head_is_too_long_for_http3_costs_no_other() -> None:
+    async def test(edge: Edging) -> None:
+        waiting = edge.client.begin("GET", "/1")
+        got = await edge.ask("GET", "/2")
+        assert got.status == 502
+        is_cut.set()
+        assert (await edge.client.got[waiting].whole()).body == b"whole"
+
+    async def wire(wire: Wire) -> None:
+        waiting, long = await wire.request(), await wire.request()
+        wire.head(waiting)
+        wire.long_head(long, ("x-a", "a" * 70_000))
+        await is_cut.wait()
+        wire.data(waiting, b"whole")
+        await answering_each(wire)
+
+    is_cut = asyncio.Event()
+    play_h2c(wire, test)

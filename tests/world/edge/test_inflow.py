@@ -1,11 +1,14 @@
-"""What is held of a response between the origin and its client is counted once, and let go once."""
+"""What is held of a response between the origin and its client: counted once, let go once, and in order."""
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
 
+from mixedsched.core.h3._frames import FrameReader
 from mixedsched.world.edge._budget import Budget
 from mixedsched.world.edge._inflow import Inflow
 from mixedsched.world.edge.settings import Buffers
@@ -25,3 +28,51 @@ def test_trailers_give_back_no_more_than_was_held(read_bytes: int) -> None:
         assert budget.held_bytes == 0
 
     run(test)
+
+
+def test_what_does_not_fit_into_the_spool_any_more_still_comes_behind_what_is_there(tmp_path: Path) -> None:
+    """The client reads in pieces while the origin goes on, which is paused when the file is full and then sends what was on
+    its way."""
+
+    async def test() -> None:
+        stream = MagicMock()
+        inflow = Inflow(stream, Budget(10_000_000), Buffers(spool=tmp_path, spool_bytes=150_000), 0, MagicMock())
+        sent, got = b"", b""
+        for number in range(20):
+            part = bytes([number]) * 20_000
+            sent += part
+            inflow.feed(part)
+            assert stream.pause.called == (number >= 11), "4 parts in memory, 8 in the file"
+        inflow.end(inflow.body.end)
+        while inflow.body.remaining_bytes:
+            got += inflow.body.read(10_000)
+            await asyncio.sleep(0)
+        assert content_of(got) == sent
+        assert inflow.body.is_ended
+
+    run(test)
+
+
+def test_an_origin_that_was_paused_for_a_full_spool_goes_on_when_it_is_read(tmp_path: Path) -> None:
+    async def test() -> None:
+        stream = MagicMock()
+        inflow = Inflow(stream, Budget(10_000_000), Buffers(spool=tmp_path, spool_bytes=50_000), 0, MagicMock())
+        for _ in range(4):
+            inflow.feed(bytes(70_000))
+        assert stream.pause.called
+        while inflow.body.remaining_bytes:
+            assert not stream.resume.called or inflow.body.remaining_bytes < 70_000
+            inflow.body.read(10_000)
+            await asyncio.sleep(0)
+        assert stream.resume.called
+
+    run(test)
+
+
+def content_of(stream: bytes) -> bytes:
+    """What the DATA frames of a response's stream hold."""
+    reader, content = FrameReader(), b""
+    reader.feed(stream)
+    while reader.head() is not None:
+        content += reader.payload() or b""
+    return content

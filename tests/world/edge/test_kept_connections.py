@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+from unittest.mock import MagicMock
 
 import pytest
 
-from mixedsched.world.edge.settings import OriginLimits
-from tests.world.edge.edging import Edging, Origin, Script, answering, plain, playing
+from mixedsched.core.h3.response import RequestHead
+from mixedsched.world.edge.responder import Edge
+from mixedsched.world.edge.rules import Rules
+from mixedsched.world.edge.settings import Buffers, EdgeSettings, OriginLimits
+from tests.world.edge.commanding import FACTS, edge_command
+from tests.world.edge.edging import (
+    HOST,
+    Edging,
+    Origin,
+    Script,
+    answering,
+    client_of,
+    origin_running,
+    plain,
+    playing,
+    run,
+)
+from tests.world.edge.pooling import silent
 
 BOTH_LENGTHS = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n"
 
@@ -119,3 +137,64 @@ def test_an_answer_before_the_upload_is_there_reaches_the_client(keeps: bool) ->
         return play
 
     playing(script, test, limits=OriginLimits(connections=1))
+
+
+@pytest.mark.slow
+def test_an_answered_request_whose_upload_does_not_end_does_not_delay_the_end() -> None:
+    """The client is asked to send no more (RFC 9114 section 4.1), and the edge does not wait for it until its grace is over."""
+
+    async def play() -> None:
+        origin = Origin()
+        async with origin_running(origin, early(origin)):
+            options = ["--origin", origin.url, "--host", HOST, "--grace", "1000s"]
+            with edge_command(*options) as (process, first):
+                async with client_of(FACTS.validate_python(first)) as client:
+                    stream_id = client.begin("POST", "/", [("content-length", "10000000")], ends=False)
+                    client.send(stream_id, bytes(100_000))
+                    assert (await client.got[stream_id].whole()).status == 413
+                    process.send_signal(signal.SIGTERM)
+                    assert await asyncio.to_thread(process.wait, 30) == 0
+
+    def early(origin: Origin) -> Script:
+        async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            origin.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+            writer.write(plain(b"too large", status="413 Content Too Large"))
+            await reader.read()
+
+        return script
+
+    run(play)
+
+
+def test_a_request_that_is_refused_while_it_waits_does_not_reach_the_origin() -> None:
+    async def play() -> None:
+        async with origin_running(Origin(), silent) as origin:
+            settings = EdgeSettings(origin.url, limits=OriginLimits(connections=1), buffers=Buffers(request_bytes=1000))
+            async with Edge(settings, (HOST,), Rules(), MagicMock()) as edge:
+                reply = MagicMock(client="192.0.2.7")
+                edge.begin(RequestHead("GET", HOST, "/", []), reply).end([])
+                upload = edge.begin(RequestHead("POST", HOST, "/", []), reply)
+                upload.receive(bytes(500))
+                assert edge.pool.waiting == 2
+                upload.receive(bytes(501))
+                assert reply.answer.call_args.args[0].status == 413
+                assert edge.pool.waiting == 1
+
+    run(play)
+
+
+def test_a_body_that_comes_in_single_bytes_waits_and_leaves_in_one_piece() -> None:
+    """Pieces would take forty times the memory that the client's credit allows, and minutes to send one by one."""
+
+    async def play() -> None:
+        async with Edge(EdgeSettings("http://127.0.0.1:1"), (HOST,), Rules(), MagicMock()) as edge:
+            reply, stream = MagicMock(client="192.0.2.7"), MagicMock()
+            upload = edge.begin(RequestHead("POST", HOST, "/", []), reply)
+            for number in range(10_000):
+                upload.receive(bytes([number % 256]))
+            upload.connected(stream)  # type: ignore[attr-defined]
+            await asyncio.sleep(0)
+            stream.send.assert_called_once_with(bytes(number % 256 for number in range(10_000)))
+            reply.took.assert_called_once_with(10_000)
+
+    run(play)

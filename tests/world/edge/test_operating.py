@@ -228,6 +228,33 @@ def test_rules_are_what_tune_ships_and_the_first_that_fits_counts() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("match", "path", "fits"),
+    [
+        ("/a*", "/a", True),
+        ("*", "/", True),
+        ("/*/b/*.jpg", "/a/b/c.jpg", True),
+        ("/*/b/*.jpg", "/b/c.jpg", False),
+        ("/*/b/*.jpg", "/a/b/c/b/d.jpg", True),
+        ("/*/b/*.jpg", "/a/b/c.jpg/", False),
+        ("/a*a", "/a", False),
+        ("/a*a", "/aa", True),
+        ("*a*a*", "/a", False),
+        ("*a**a*", "/xaxa", True),
+        ("/a.b", "/axb", False),
+    ],
+)
+def test_a_star_stands_for_anything(match: str, path: str, fits: bool) -> None:
+    assert (parse_rules(f"{match} u=1", "text").value_for(path) == b"u=1") == fits
+
+
+def test_a_long_path_is_compared_with_a_pattern_of_many_stars_in_no_time() -> None:
+    """Clients choose paths: with a regular expression this one would take hours."""
+    rules = parse_rules("/*/b*/b*/b*/b*.jpg u=1", "text")
+    assert rules.value_for("/b" * 16_000) is None
+    assert rules.value_for("/b" * 16_000 + ".jpg") == b"u=1"
+
+
 @pytest.mark.parametrize("line", ["/a", "/a u=9", "/a x", "/a u=é", "/a ="])
 def test_a_broken_rule_is_named_by_its_line(line: str) -> None:
     with pytest.raises(MixedschedError, match="text, line 2"):
@@ -406,6 +433,17 @@ def test_each_request_is_in_the_access_logs_and_in_the_counters(tmp_path: Path) 
         ("127.0.0.1", 421, "the host is not served here"),
     ]
     assert records[0]["origin_ms"] > 0
+
+
+def test_a_path_that_is_told_with_a_fault_is_fit_for_a_terminal(caplog: pytest.LogCaptureFixture) -> None:
+    async def test(edge: Edging) -> None:
+        got = edge.client.got[edge.client.begin("CONNECT", "/\x1b[2J", ends=False, protocol="connect-udp")]
+        assert (await got.whole()).status == 501
+
+    playing(lambda origin: answering(origin, plain()), test)
+    assert [line for line in caplog.messages if line.startswith("CONNECT")] == [
+        "CONNECT /\\x1b[2J: 501, an extended CONNECT for another protocol than websocket"
+    ]
 
 
 # The command

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import hashlib
 import socket
+import ssl
 import struct
 from base64 import b64encode
+from pathlib import Path
 
 import pytest
 
+from mixedsched.core.h3.certificate import make_certificate
 from mixedsched.core.h3.codes import ErrorCode
+from mixedsched.world.edge.settings import Buffers
 from tests.world.edge.edging import Edging, Origin, Script, answering, plain, playing
 
 
@@ -124,3 +129,62 @@ def test_a_websocket_that_breaks_off_at_the_origin_is_cancelled() -> None:
         return play
 
     playing(script, test)
+
+
+def test_what_comes_right_behind_the_handshake_comes_once_however_often_the_origin_is_paused() -> None:
+    sent = b"".join(index.to_bytes(4, "big") for index in range(100_000))
+
+    async def test(edge: Edging) -> None:
+        got = edge.client.got[edge.client.begin("CONNECT", "/ws", ends=False, protocol="websocket")]
+        await got.whole()
+        assert got.body == sent
+
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(opened(await origin.read(reader)) + sent)
+            await writer.drain()
+
+        return play
+
+    playing(script, test, buffers=Buffers(window_bytes=20_000))
+
+
+@pytest.mark.parametrize("is_secure", [False, True])
+def test_a_client_that_ends_its_websocket_ends_it_at_the_origin_which_may_still_answer(
+    tmp_path: Path, is_secure: bool
+) -> None:
+    """A FIN is an orderly end (RFC 9220 section 3). TLS has no half of a connection to close: the origin has a second."""
+    heard: list[bytes] = []
+
+    async def test(edge: Edging) -> None:
+        stream_id = edge.client.begin("CONNECT", "/ws", ends=False, protocol="websocket")
+        got = edge.client.got[stream_id]
+        await got.until(lambda: bool(got.head))
+        edge.client.send(stream_id, b"bye", ends=True)
+        await got.whole()
+        assert (got.reset, bytes(got.body)) == (None, b"BYE" if is_secure else b"BYE.")
+        while len(heard) < 2:
+            await asyncio.sleep(0.01)
+        assert heard == [b"bye", b""]
+
+    def script(origin: Origin) -> Script:
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(opened(await origin.read(reader)))
+            heard.append(await reader.readexactly(3))
+            writer.write(b"BYE")
+            heard.append(await reader.read())
+            writer.write(b".")
+
+        return play
+
+    context = own_context(tmp_path) if is_secure else None
+    playing(script, test, tls=context)
+
+
+def own_context(folder: Path) -> ssl.SSLContext:
+    """A certificate that nobody trusts."""
+    file = folder / "origin.pem"
+    file.write_text(make_certificate(["localhost"], dt.datetime.now(dt.UTC)).to_pem())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context

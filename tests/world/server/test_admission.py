@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixedsched.world.server._first_packets import Admission, Admittance, client_of
+from mixedsched.world.server._first_packets import Admission, Admittance
+from mixedsched.world.server.clients import client_of
 from mixedsched.world.server.settings import Limits, RetryPolicy
 from tests import command
 

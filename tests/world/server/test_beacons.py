@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from mixedsched.core.h3.response import BodyLostError, BytesBody, RequestHead, Response
@@ -120,3 +122,11 @@ def test_reports_are_posted_and_bounded(tmp_path: Path) -> None:
     assert asked(BEACON_PATH)[0].status == 405
     assert asked(f"{BEACON_PATH}?{'x' * 5000}", method="POST")[0].status == 413
     assert asked(BEACON_PATH, method="POST", content_length="4097")[0].status == 413
+
+
+def test_answers_to_reports_have_a_date(tmp_path: Path) -> None:
+    """RFC 9110 section 6.6.1."""
+    asked = Asked(tmp_path)
+    for method in ("POST", "GET"):
+        date = fields(asked(f"{BEACON_PATH}?p=/", method=method)[0])[b"date"].decode()
+        assert abs(parsedate_to_datetime(date) - dt.datetime.now(dt.UTC)) < dt.timedelta(minutes=5)

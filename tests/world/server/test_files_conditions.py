@@ -233,3 +233,38 @@ class TestDates:
 
     def test_a_leap_second_is_a_date(self) -> None:
         assert parse_http_date("Sat, 31 Dec 2016 23:59:60 GMT", NOW_S) == 1_483_228_799
+
+
+REFUSED = ({"if_match": '"other"'}, {"range": "bytes=9999-"}, {"accept_encoding": "identity;q=0, br"})
+OPEN = {"access-control-allow-origin": "*", "timing-allow-origin": "*"}
+
+
+class TestWhoMaySeeErrors:
+    """A page of another origin that may read a file is told why it does not get it; else it would see a network error."""
+
+    def test_an_error_about_a_file_may_be_seen_by_who_may_read_it(self, files: SiteFiles) -> None:
+        answers = [ask(files, "/a.txt", **fields) for fields in REFUSED]
+        assert [answer.status for answer in answers] == [412, 416, 406]
+        for answer in answers:
+            assert OPEN.items() <= answer.headers.items()
+            assert not {"cache-control", "etag", "content-encoding"} & answer.headers.keys()
+
+    def test_and_by_nobody_else(self, tmp_path: Path) -> None:
+        plain = written(tmp_path, "a.txt", TEXT)
+        own = ((b"access-control-allow-origin", (b"https://y.test",)), (b"x-a", (b"1",)))
+        entries = {
+            "/bare": SiteEntry(plain, "text/plain", bare=True),
+            "/closed": SiteEntry(plain, "text/plain", headers=((b"access-control-allow-origin", ()),)),
+            "/own": SiteEntry(plain, "text/plain", headers=own),
+        }
+        for fields in REFUSED:
+            asked = {path: ask(site_files(entries), path, **fields).headers for path in entries}
+            allowed = {path: headers.get("access-control-allow-origin") for path, headers in asked.items()}
+            assert allowed == {"/bare": None, "/closed": None, "/own": "https://y.test"}
+            assert "x-a" not in asked["/own"]
+
+    def test_a_file_that_is_gone_is_told_of_like_the_others(self, tmp_path: Path) -> None:
+        gone = site_files({"/": SiteEntry(tmp_path.resolve() / "gone", "text/plain")})
+        answer = ask(gone, "/")
+        assert answer.status == 404
+        assert OPEN.items() <= answer.headers.items()
