@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {BidiError} from '../src/firefox/bidi.mjs';
+import {askedAtTheEnd} from '../src/firefox/end.mjs';
 import {NAVIGATION_US, traceOf} from '../src/firefox/film.mjs';
 import {preferencesOf, userJs} from '../src/firefox/preferences.mjs';
 import {Requests} from '../src/firefox/requests.mjs';
@@ -83,6 +84,19 @@ test('streams of events stay open, and nobody waits for them', () => {
   assert.equal(requests.list(1_000_000)[0].resource_type, 'EventSource');
 });
 
+test('a page that asks in a loop fills no memory, and its requests are waited for all the same', () => {
+  const requests = new Requests();
+  const asked = number => ({request: `${number}`, url: `https://site.test/${number}`});
+  for (let number = 0; number <= 10_000; number++) requests.take(event('beforeRequestSent', asked(number)));
+  for (let number = 0; number < 10_000; number++) requests.take(event('responseCompleted', {...asked(number), ...ANSWER}));
+  assert.equal(requests.network.isIdle, false);
+  assert.equal(requests.take(event('responseCompleted', {...asked(10_000), ...ANSWER})), true);
+  assert.equal(requests.network.isIdle, true);
+  const listed = requests.list(1_000_000);
+  assert.equal(listed.length, 10_000);
+  assert.ok(listed.every(({finished}) => finished));
+});
+
 test('what keeps Firefox from a page has the code that Firefox gives it', () => {
   const codes = {
     NS_ERROR_CONNECTION_REFUSED: 'NS_ERROR_CONNECTION_REFUSED',
@@ -92,6 +106,22 @@ test('what keeps Firefox from a page has the code that Firefox gives it', () => 
     '': 'FAILED',
   };
   for (const [text, code] of Object.entries(codes)) assert.equal(new BidiError('browsingContext.navigate', text).code, code);
+});
+
+test('a page whose document comes just when the time is up is asked again', async () => {
+  const answers = [new BidiError('script.callFunction', 'the document is gone'), {fcp_ms: null}, new BidiError('script.callFunction', 'gone'), {fcp_ms: 7}, 1234];
+  const run = async () => {
+    const answer = answers.shift();
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  assert.deepEqual(await askedAtTheEnd({run}, 'tab'), {page: {fcp_ms: 7}, repainted_ms: 1234});
+});
+
+test('a browser that is gone, or a page that is never there, is not asked for ever', async () => {
+  const failing = error => askedAtTheEnd({run: () => Promise.reject(error)}, 'tab');
+  await assert.rejects(failing(new Error('Firefox has closed the connection')), /closed the connection/);
+  await assert.rejects(failing(new BidiError('script.callFunction', 'no such frame')), /no such frame/);
 });
 
 test('a film is a trace of screenshots', () => {

@@ -17,12 +17,11 @@ import {framesOf} from '../frames.mjs';
 import {WARNING_TOO_SLOW} from '../load-end.mjs';
 import {lastChanges, POLL_MS, Settling, untilSettled} from '../settling.mjs';
 import {Bidi, BidiError} from './bidi.mjs';
-import {endFilm, NAVIGATION_US, repaint, startFilm, traceOf} from './film.mjs';
+import {askedAtTheEnd, SANDBOX} from './end.mjs';
+import {endFilm, NAVIGATION_US, startFilm, traceOf} from './film.mjs';
 import {Firefox} from './firefox.mjs';
 import {Requests} from './requests.mjs';
 
-const SANDBOX = 'mixedsched'; // a world of our own in the page
-const SNIPPET_CHARS = 200;
 const VALUE_OF = {'first-contentful-paint': 'fcp_ms', 'largest-contentful-paint': 'lcp_ms', 'speed-index': 'si_ms'};
 
 /** Do a job. Returns the answer without id. Throws RunFailure. */
@@ -62,8 +61,7 @@ async function loadOnce(firefox, job) {
     const benchmark_index = await bidi.run(tab, pageFunctions.computeBenchmarkIndex);
     await bidi.run(window, startFilm);
     const ended = await loaded(bidi, tab, job, requests, settling);
-    const page = await bidi.run(tab, whatThePageTells, [SNIPPET_CHARS], {sandbox: SANDBOX});
-    const repainted_ms = await bidi.run(tab, repaint, [], {sandbox: SANDBOX});
+    const {page, repainted_ms} = await askedAtTheEnd(bidi, tab);
     const shots = await bidi.run(window, endFilm, [page.time_origin_ms, repainted_ms, page.lcp_ms ?? page.fcp_ms ?? 0]);
     return {page, shots, ended, benchmark_index, requests: requests.list(page.time_origin_ms), version: bidi.capabilities.browserVersion};
   } finally {
@@ -103,26 +101,6 @@ async function loaded(bidi, tab, {url, max_wait_s}, requests, settling) {
     }
   };
   return untilSettled(settling, {network: () => requests.network, ask}, end_ms);
-}
-
-/** Runs in the page: moments, in ms since its time origin, and the largest paint. */
-async function whatThePageTells(snippet_chars) {
-  const largest = await new Promise(resolve => {
-    new PerformanceObserver(list => resolve(list.getEntries().at(-1))).observe({type: 'largest-contentful-paint', buffered: true});
-    setTimeout(() => resolve(null), 500); // there was none
-  });
-  const [navigation] = performance.getEntriesByType('navigation');
-  const past = moment_ms => (moment_ms > 0 ? moment_ms : null);
-  return {
-    time_origin_ms: performance.timeOrigin,
-    ttfb_ms: past(navigation.responseStart),
-    dom_content_loaded_ms: past(navigation.domContentLoadedEventEnd),
-    load_ms: past(navigation.loadEventEnd),
-    fcp_ms: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null,
-    lcp_ms: largest?.startTime ?? null,
-    lcp_url: largest?.url || null,
-    lcp_element: largest?.element?.outerHTML.slice(0, snippet_chars) ?? null,
-  };
 }
 
 async function answerOf(job, {page, shots, ended, benchmark_index, requests, version}, {start_ms, total_ms}) {
