@@ -75,6 +75,13 @@ def test_a_random_address_is_told_once_with_how_many_there_were() -> None:
     assert {(item.what, item.loads, item.values) for item in told.values()} == {(Changing.ADDRESS, 3, 3)}
 
 
+def test_addresses_with_hashes_are_one_however_their_digits_are_mixed() -> None:
+    hashes = ("3fa9bc12", "abcdef01", "123abcde", "00000000")
+    runs = [run({PAGE: 10, f"{HOME}/assets/app.{name}.js": 5}) for name in hashes]
+    (only,) = live_view(runs, PAGE).changing
+    assert (only.what, only.address, only.loads, only.values) == (Changing.ADDRESS, "/assets/app.*.js", 4, 4)
+
+
 def test_an_address_that_some_loads_do_without_is_told_as_it_is() -> None:
     (only,) = live_view([run({PAGE: 10}), run({PAGE: 10, f"{HOME}/advert7.png": 5})], PAGE).changing
     assert (only.what, only.address, only.loads, only.values) == (Changing.ADDRESS, "/advert7.png", 1, 1)
