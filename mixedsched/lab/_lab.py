@@ -47,9 +47,8 @@ class LabSetup:
     sites: Mapping[str, Site]  # by label of the arm; all of one URL and the same hosts
     backend: str = RELAY  # which emulated network, see emulator.backend
     across_connections: bool = False  # whether servers schedule across a client's connections
-    metrics: tuple[str, ...] = (
-        PAGE_METRICS  # that are asked for; all that are to be had without TTI are measured anyway
-    )
+    # Those asked for; all that can be had without waiting for TTI are measured anyway.
+    metrics: tuple[str, ...] = PAGE_METRICS
     conditions: Conditions = AS_USUAL
     packet_logs: Path | None = None  # folder for the fate of every packet, one folder a run; None for none
     limit_s: float = 180.0  # for one load

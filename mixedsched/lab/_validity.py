@@ -48,9 +48,8 @@ class LoadEvidence:
     log: NetLog | None  # the browser's own; None for one that has none
     link: Mapping[str, Any]  # its counters, see emulator.backend.LinkInUse
     server: ServerView = ServerView()
-    sizes: Mapping[str, int] = field(
-        default_factory=dict
-    )  # bytes of files by URL, for a server that keeps no log for us
+    # Bytes of files by URL, for a server that keeps no log for us.
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 def is_of_the_machine(reason: str) -> bool:

@@ -45,9 +45,8 @@ class SeenResponse:
     arrivals: tuple[Arrival, ...]  # when its bytes came, with the same zero; empty without a network log
     asked_by: str = ""  # name of what asked for it; "" if that was not recorded
     asked_how: str = ""  # by DevTools' word: parser, script, preload, preflight, other
-    ahead: tuple[
-        tuple[str, int], ...
-    ] = ()  # (name, bytes) of what came between its request and its first byte, most first
+    # (name, bytes) of what came between its request and its first byte, most first.
+    ahead: tuple[tuple[str, int], ...] = ()
 
     @property
     def first_byte_ms(self) -> float | None:

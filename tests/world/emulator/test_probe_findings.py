@@ -196,6 +196,12 @@ def test_a_link_that_lets_nothing_pass_is_off_and_no_error() -> None:
     assert probe_losses.loss_finding(silent, STUDY, "down", overflowed=0).measured == 1.0
 
 
+def test_however_slow_a_link_is_something_is_sent_over_it() -> None:
+    crawling = Direction(rate_bps=10)
+    for sending in (probe_plan.numbers(crawling, 1.0), probe_plan.first_numbers(crawling)):
+        assert list(sending.offsets_ns()) == [0]
+
+
 @given(fates=st.lists(st.booleans(), max_size=60))
 def test_bursts_are_the_runs_of_what_is_missing(fates: list[bool]) -> None:
     missing = np.flatnonzero(np.array(fates, dtype=bool))
