@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -95,8 +96,7 @@ async def running_before(
 
     application = site.application
     assert application is not None, "the site is live"
-    purpose = "lessons" if memory is not None and memory.every_visit else "loads"
-    name = f"edge-{site_name_of(arm.label)}-{purpose}"
+    name = files_name(arm.label, "lessons" if memory is not None and memory.every_visit else "loads")
     journal = Journal(folder / f"{name}.jsonl")
     journal.file.unlink(missing_ok=True)
     rules = folder / f"{name}-rules.txt"
@@ -115,6 +115,11 @@ async def running_before(
         for file in (journal.file, rules, table):
             if file is not None:
                 file.unlink(missing_ok=True)
+
+
+def files_name(label: str, purpose: str) -> str:
+    """How names of files of an arm's edge begin: readable, and never those of another arm, however long and alike labels are."""
+    return f"edge-{site_name_of(label)}-{hashlib.sha256(label.encode()).hexdigest()[:8]}-{purpose}"
 
 
 def rules_of(site: Site) -> str:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import UsageError
-from mixedsched.lab._live import Journal, rules_of, why_absent
+from mixedsched.lab._live import Journal, files_name, rules_of, why_absent
 from mixedsched.lab._served import planned_arms, served_arms
 from mixedsched.lab._validity import application_fault
 from mixedsched.lab.live import Changing, live_view
@@ -63,6 +63,12 @@ def test_what_a_live_page_cannot_have_is_refused() -> None:
             refuse_not_live(PAGE, backend, None)
     with pytest.raises(UsageError, match="--origins"):
         refuse_not_live(PAGE, "relay", Origins.MERGE)
+
+
+def test_edges_of_two_arms_share_no_journal_however_long_their_labels_are() -> None:
+    long = "mixed:" + ",".join(f"parameter_{number}=0.5" for number in range(5))
+    labels = (long, f"{long} (rules)", "eps", "EPS")
+    assert len({files_name(label, "loads") for label in labels}) == len(labels)
 
 
 # What loads do not repeat
