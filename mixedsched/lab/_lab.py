@@ -211,7 +211,7 @@ class Lab:
         return None if folder is None else folder / f"block-{run.block}-attempt-{run.attempt}" / file_name(run.arm)
 
     async def _teach(self, arm: Arm) -> None:
-        """Visits from which an arm that learns does so before its first block; they count for nothing else."""
+        """Visits from which an adaptive arm learns before its first block; they count for nothing else."""
         memory = lesson_file(self._folder, self._setup.sites[arm.label], self._setup.profile, self._setup.form_factor)
 
         async def visit(server: ArmServer, number: int) -> None:

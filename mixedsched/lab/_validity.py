@@ -1,4 +1,4 @@
-"""When a page load counts: browser, server and emulated network must agree that it was what it seems.
+"""When a page load counts: browser, server and emulated network must give the same account of it.
 
 After Sander et al. 2022: every request over HTTP/3, as many connections as the page needs, none of them closed for a reason
 that points to trouble. Firefox has no log of its connections: those are known from the server alone, and how many a page

@@ -13,7 +13,7 @@ SCORE = "score"  # Lighthouse's overall one among an arm's values: for orientati
 
 
 class Verdict(StrEnum):
-    """The verdict of interval and test on an arm; lower metrics are better."""
+    """What interval and test say of an arm; lower values are better."""
 
     BETTER = "better"
     WORSE = "worse"

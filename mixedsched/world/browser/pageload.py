@@ -133,7 +133,7 @@ class LoadedRequest:
 
     @property
     def was_cut_off(self) -> bool:
-        """Whether its connection failed, and not what was asked for: pages cancel requests, and browsers refuse some."""
+        """Whether its connection failed; requests that a page has cancelled, or the browser has refused, are not meant."""
         return self.failure is not None and self.failure.startswith(_CONNECTION_FAILURES)
 
 
