@@ -29,15 +29,16 @@ export async function askedAtTheEnd(bidi, tab) {
   }
 }
 
-/** Runs in the page: moments, in ms since its time origin, and the largest paint. */
+/** Runs in the page: whether it is one, or still the empty tab; moments, in ms since its time origin, and the largest paint. */
 async function whatThePageTells(snippet_chars) {
   const largest = await new Promise(resolve => {
     new PerformanceObserver(list => resolve(list.getEntries().at(-1))).observe({type: 'largest-contentful-paint', buffered: true});
     setTimeout(() => resolve(null), 500); // there was none
   });
-  const [navigation] = performance.getEntriesByType('navigation');
+  const [navigation = {}] = performance.getEntriesByType('navigation'); // an empty tab has none
   const past = moment_ms => (moment_ms > 0 ? moment_ms : null);
   return {
+    is_there: location.protocol !== 'about:',
     time_origin_ms: performance.timeOrigin,
     ttfb_ms: past(navigation.responseStart),
     dom_content_loaded_ms: past(navigation.domContentLoadedEventEnd),

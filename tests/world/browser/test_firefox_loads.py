@@ -154,3 +154,13 @@ def test_a_page_that_is_not_there_is_a_failed_load(site: FixtureSite, folder: Pa
         asyncio.run(run())
     assert caught.value.reason.startswith("navigation:NS_ERROR_")
     assert list(folder.glob("mixedsched-*")) == []
+
+
+def test_a_page_that_never_answers_is_told_from_one_that_is_slow(site: FixtureSite, folder: Path) -> None:
+    async def run() -> None:
+        async with LighthouseRunner(temp_dir=folder, browser=Browser.FIREFOX) as runner:
+            await runner.run(site.job("/never/document", browser=Browser.FIREFOX, metrics=("lcp_ms",), max_wait_s=3.0))
+
+    with pytest.raises(PageLoadFailed) as caught:
+        asyncio.run(run())
+    assert (caught.value.reason, caught.value.detail) == ("navigation:NO_ANSWER", "the page did not answer within 3 s")
