@@ -17,7 +17,16 @@ import pytest
 
 from mixedsched.model.profile import RandomLoss, Trace
 from mixedsched.world.emulator.relay._clients import MAX_CLIENTS
-from tests.world.emulator.relaying import LOOPBACK, counters, introduced, profile, relaying, started, udp
+from tests.world.emulator.relaying import (
+    LOOPBACK,
+    counters,
+    introduced,
+    needs_ipv6,
+    profile,
+    relaying,
+    started,
+    udp,
+)
 
 
 def test_it_carries_datagrams_both_ways_and_keeps_clients_apart() -> None:
@@ -119,14 +128,6 @@ def test_clients_on_ipv4_reach_a_server_on_ipv6() -> None:
     with udp("::1") as server, udp() as client, relaying(profile(), server.getsockname()) as (_, relay):
         server.sendto(b"back", introduced(client, relay, server))
         assert client.recv(10) == b"back"
-
-
-def needs_ipv6() -> None:
-    try:
-        with udp("::1"):
-            return
-    except OSError:
-        pytest.skip("no IPv6 on the loopback interface")
 
 
 def test_settings_may_be_megabytes_long() -> None:
