@@ -95,11 +95,10 @@ def is_talked_to(port_file: Path) -> bool:
     """Whether somebody is connected to the port of DevTools that a browser has written there."""
     try:
         port = int(port_file.read_text().partition("\n")[0])
-        sockets = Path("/proc/net/tcp").read_text().splitlines()[1:]
+        sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     except (OSError, ValueError):  # not written yet, or gone already
         return False
-    connected = (f"0100007F:{port:04X}", "01")
-    return any((local, state) == connected for _, local, _, state, *_ in map(str.split, sockets))
+    return any((facts[1], facts[3]) == (f"0100007F:{port:04X}", "01") for facts in sockets)  # address, state
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class BrowserProcesses:
             time.sleep(0.05)
         return self.pids()
 
-    def wait_for_page(self) -> list[int]:
+    def wait_until_at_work(self) -> list[int]:
         """Pids once a browser has started, and its worker is talking to it."""
         port_files = "*/DevToolsActivePort"
         found = self.wait_until(lambda _: any(map(is_talked_to, self.directory.glob(port_files))), NEVER_HANGS_S)
