@@ -90,9 +90,7 @@ def test_the_largest_datagrams_of_an_ethernet_pass_whole() -> None:
 
 
 @pytest.mark.parametrize(("host", "too_large"), [("127.0.0.1", (1473, 65_000)), ("::1", (1453, 65_000))])
-def test_larger_ones_are_dropped_and_counted_as_nobody_may_divide_those_of_quic(
-    host: str, too_large: tuple[int, ...]
-) -> None:
+def test_datagrams_that_no_ethernet_carries_are_dropped_and_counted(host: str, too_large: tuple[int, ...]) -> None:
     if host == "::1":
         needs_ipv6()
     with (

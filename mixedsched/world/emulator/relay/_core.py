@@ -216,8 +216,8 @@ def _send_to_server(client: Client, data: bytes) -> None:
 class _Way:
     """One direction: the link, and what sends its packets on.
 
-    most_bytes: of a datagram that the link carries. QUIC forbids that larger ones are divided (RFC 9000 section 14), so they are
-    dropped, as on a real path. The loopback interface takes 64 kB, and senders that look for the largest size would find that.
+    most_bytes: the largest datagram that the link carries. QUIC forbids fragmentation (RFC 9000 section 14), so larger ones are
+    dropped, as on a real path. The loopback interface takes 64 kB, which senders that search for the largest size would find.
     """
 
     def __init__(
