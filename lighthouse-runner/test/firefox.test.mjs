@@ -3,7 +3,7 @@ import {test} from 'node:test';
 
 import {BidiError} from '../src/firefox/bidi.mjs';
 import {askedAtTheEnd} from '../src/firefox/end.mjs';
-import {NAVIGATION_US, traceOf} from '../src/firefox/film.mjs';
+import {endFilm, NAVIGATION_US, traceOf} from '../src/firefox/film.mjs';
 import {preferencesOf, userJs} from '../src/firefox/preferences.mjs';
 import {Requests} from '../src/firefox/requests.mjs';
 import {parseJob} from '../src/job.mjs';
@@ -122,6 +122,46 @@ test('a browser that is gone, or a page that is never there, is not asked for ev
   const failing = error => askedAtTheEnd({run: () => Promise.reject(error)}, 'tab');
   await assert.rejects(failing(new Error('Firefox has closed the connection')), /closed the connection/);
   await assert.rejects(failing(new BidiError('script.callFunction', 'no such frame')), /no such frame/);
+});
+
+/** Make the browser's own window, as far as endFilm needs it, of a record with so many pictures; the page is repainted at 100 s. */
+function windowWith(t, times_ms) {
+  let latest = null; // on the canvas
+  class Image {
+    decode() {
+      latest = this.src;
+    }
+  }
+  const drawing = {fillRect() {}, setTransform() {}, drawImage() {}};
+  const createElementNS = () => {
+    const canvas = {getContext: () => Object.assign(Object.create(drawing), {canvas}), toDataURL: () => `data:,${latest}`};
+    return canvas;
+  };
+  const frames = times_ms.map(at_ms => ({timeOffset: at_ms, dataUri: `picture at ${at_ms}`}));
+  globalThis.document = {createElementNS};
+  globalThis.window = {
+    windowUtils: {stopCompositionRecording: async () => ({recordingStart: 0, frames})},
+    gBrowser: {selectedBrowser: {getBoundingClientRect: () => ({left: 0, top: 0, width: 412, height: 823})}},
+    innerWidth: 412, innerHeight: 823, Image,
+  };
+  t.after(() => {
+    delete globalThis.document;
+    delete globalThis.window;
+  });
+}
+
+test('a film has all pictures, and the one of the repaint counts from the largest paint on', async t => {
+  windowWith(t, [100, 200, 300, 100_010]);
+  const shots = await endFilm(50, 100_000, 280);
+  assert.deepEqual(shots.map(({at_ms}) => at_ms), [-50, 50, 150, 250, 280]);
+  assert.equal(shots.at(-1).jpeg_base64, 'picture at 100010');
+});
+
+test('of a page that moves all the time a film has every n-th picture, and the last one', async t => {
+  windowWith(t, Array.from({length: 2701}, (_, place) => 10 * place));
+  const shots = await endFilm(0, 100_000, 0);
+  assert.ok(shots.length <= 452, `${shots.length} shots`);
+  assert.deepEqual([shots[1].at_ms, shots.at(-1).at_ms, shots.at(-1).jpeg_base64], [0, 27_000, 'picture at 27000']);
 });
 
 test('a film is a trace of screenshots', () => {
