@@ -62,7 +62,7 @@ async function loadOnce(firefox, job) {
     await bidi.run(window, startFilm);
     const ended = await loaded(bidi, tab, job, requests, settling);
     const {page, repainted_ms} = await askedAtTheEnd(bidi, tab);
-    if (!page.is_there) throw new RunFailure('navigation:NO_ANSWER', `the page did not answer within ${job.max_wait_s} s`);
+    if (ended === 'limit' && !page.is_there) throw new RunFailure('navigation:NO_ANSWER', `the page did not answer within ${job.max_wait_s} s`);
     const shots = await bidi.run(window, endFilm, [page.time_origin_ms, repainted_ms, page.lcp_ms ?? page.fcp_ms ?? 0]);
     return {page, shots, ended, benchmark_index, requests: requests.list(page.time_origin_ms), version: bidi.capabilities.browserVersion};
   } finally {
