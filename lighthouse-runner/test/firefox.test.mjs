@@ -109,7 +109,8 @@ test('what keeps Firefox from a page has the code that Firefox gives it', () => 
 });
 
 test('a page whose document comes just when the time is up is asked again', async () => {
-  const answers = [new BidiError('script.callFunction', 'the document is gone'), {fcp_ms: null}, new BidiError('script.callFunction', 'gone'), {fcp_ms: 7}, 1234];
+  const gone = new BidiError('script.callFunction', 'the document is gone');
+  const answers = [gone, {fcp_ms: null}, gone, {fcp_ms: 7}, 1234];
   const run = async () => {
     const answer = answers.shift();
     if (answer instanceof Error) throw answer;
