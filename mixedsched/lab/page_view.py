@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 from mixedsched.lab.model import Arrival, Run
 from mixedsched.model.request import Kind
 
+_Address = tuple[str, str]  # host, and path with query
+
 SAME_TIME_MS = 60.0  # by which the browser's two accounts of one request may differ
 
 _KIND_BY_RESOURCE_TYPE: Mapping[str, Kind] = {
@@ -59,20 +61,23 @@ class SeenResponse:
 def responses_of(run: Run) -> tuple[SeenResponse, ...]:
     """The responses of a run in the order in which they were requested. Missing fields become zero or empty.
 
-    The n-th request of a path is joined with the n-th log entry of that path. Arrivals count from the first QUIC event, which
-    comes with the first request: that is the shift between both clocks (a few ms of doubt).
+    The n-th request of an address is joined with the n-th log entry of that address. Arrivals count from the first QUIC event,
+    which comes with the first request: that is the shift between both clocks (a few ms of doubt).
     """
     requests = _requests(run)
     shift_ms = _shift_ms(requests)
-    logged = _queues((str(entry.get("path", "")), entry) for entry in run.placements)
-    arrivals = _arrivals_by_path(run.arrivals, shift_ms)
+    logged = _by_address(run.placements)
+    arrivals = _arrivals_by_address(run.arrivals, shift_ms)
     own_host = urlsplit(str(requests[0].get("url", ""))).netloc if requests else ""
     found = []
     for item in requests:
         url = str(item.get("url", ""))
         path = path_of(url)
-        entries = logged.get(path, [])
-        found.append(_response(item, url, path, own_host, entries.pop(0) if entries else {}, arrivals.pop(path, ())))
+        # Log entries and arrivals of earlier versions do not tell the host.
+        addresses = ((_host_of(url), path), ("", path))
+        entries = next((logged[address] for address in addresses if logged.get(address)), [{}])
+        came = next((arrivals.pop(address) for address in addresses if address in arrivals), ())
+        found.append(_response(item, url, path, own_host, entries.pop(0), came))
     return tuple(replace(item, ahead=_ahead_of(item, found)) for item in found)
 
 
@@ -169,20 +174,30 @@ def _name_of(url: str, own_host: str) -> str:
     return path_of(url) if host == own_host else f"{host}{path_of(url)}"
 
 
+def _host_of(url: str) -> str:
+    """The host of a URL, which may lack its scheme; "" where there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
 
-def _queues(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
-    queues: dict[str, list[Mapping[str, Any]]] = {}
-    for path, entry in entries:
-        queues.setdefault(path, []).append(entry)
-    return queues
+def _by_address(entries: Iterable[Mapping[str, Any]]) -> dict[_Address, list[Mapping[str, Any]]]:
+    """Entries of the server's log, in their order."""
+    found: dict[_Address, list[Mapping[str, Any]]] = {}
+    for entry in entries:
+        address = _host_of(f"//{entry.get('authority') or ''}"), str(entry.get("path", ""))
+        found.setdefault(address, []).append(entry)
+    return found
 
 
-def _arrivals_by_path(arrivals: Sequence[Arrival], shift_ms: float) -> dict[str, tuple[Arrival, ...]]:
-    grouped: dict[str, list[Arrival]] = {}
+def _arrivals_by_address(arrivals: Sequence[Arrival], shift_ms: float) -> dict[_Address, tuple[Arrival, ...]]:
+    grouped: dict[_Address, list[Arrival]] = {}
     for item in arrivals:
         shifted = replace(item, from_ms=item.from_ms + shift_ms, to_ms=item.to_ms + shift_ms)
-        grouped.setdefault(path_of(item.path), []).append(shifted)
-    return {path: tuple(sorted(items, key=lambda item: item.from_ms)) for path, items in grouped.items()}
+        grouped.setdefault((_host_of(f"//{item.authority}"), path_of(item.path)), []).append(shifted)
+    return {address: tuple(sorted(items, key=lambda item: item.from_ms)) for address, items in grouped.items()}

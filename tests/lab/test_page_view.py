@@ -81,6 +81,27 @@ def test_without_a_network_log_nobody_knows_what_was_ahead() -> None:
     assert picture(replace(asked(), arrivals=())).ahead == ()
 
 
+def test_one_path_on_two_hosts_is_two_responses() -> None:
+    hosts = ("shop.test", "cdn.test")
+    requests = [
+        {"url": f"https://{host}/", "request_ms": at_ms, "start_ms": at_ms, "end_ms": 90.0}
+        for host, at_ms in zip(hosts, (0.0, 20.0), strict=True)
+    ]
+    came_ms = zip(hosts, (50, 30), strict=True)
+    arrivals = [Arrival("/", at_ms, at_ms + 5, 1, 100, authority=f"{host}:443") for host, at_ms in came_ms]
+    placements = [{"authority": host, "path": "/", "placement": f"as {host}"} for host in reversed(hosts)]
+    run = Run(
+        *(1, 1, "arm", 0, RunStatus.OK),
+        page_load={"requests": requests},
+        arrivals=tuple(arrivals),
+        placements=tuple(placements),
+    )
+    seen = [(item.name, item.placement, [part.from_ms for part in item.arrivals]) for item in responses_of(run)]
+    assert seen == [("/", "as shop.test", [50]), ("cdn.test/", "as cdn.test", [30])]
+    unnamed = replace(run, arrivals=tuple(replace(item, authority="") for item in arrivals))
+    assert [len(item.arrivals) for item in responses_of(unnamed)] == [2, 0], "as stored by earlier versions"
+
+
 def test_who_asked_is_told_by_the_name_that_its_row_has() -> None:
     named = picture(asked(asked_by="https://shop.test/app.js?v=2", asked_how="script"))
     assert (named.asked_by, named.asked_how) == ("/app.js?v=2", "script")
