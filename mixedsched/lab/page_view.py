@@ -123,12 +123,18 @@ def _requests(run: Run) -> list[Mapping[str, Any]]:
     """In the order in which they were made."""
     return sorted(
         (item for item in run.page_load.get("requests") or () if isinstance(item, Mapping)),
-        key=lambda item: (_number(item.get("request_ms")), _number(item.get("start_ms"))),
+        key=lambda item: (_sent_ms(item), _number(item.get("start_ms"))),
     )
 
 
 def _shift_ms(requests: Sequence[Mapping[str, Any]]) -> float:
-    return min((_number(item.get("request_ms")) for item in requests), default=0.0)
+    return min(map(_sent_ms, requests), default=0.0)
+
+
+def _sent_ms(item: Mapping[str, Any]) -> float:
+    """When a request left; for one that never did, when the page asked for it."""
+    sent_ms = item.get("request_ms")
+    return _number(item.get("start_ms") if sent_ms is None else sent_ms)
 
 
 def path_of(url: str) -> str:
@@ -145,7 +151,7 @@ def path_of(url: str) -> str:
 def _response(
     item: Mapping[str, Any], url: str, path: str, own_host: str, entry: Mapping[str, Any], arrivals: tuple[Arrival, ...]
 ) -> SeenResponse:
-    request_ms = _number(item.get("request_ms"))
+    request_ms = _sent_ms(item)
     logged_kind = str(entry.get("kind", ""))
     by_type = _KIND_BY_RESOURCE_TYPE.get(str(item.get("resource_type", "")).lower(), Kind.OTHER)
     return SeenResponse(

@@ -81,6 +81,18 @@ def test_without_a_network_log_nobody_knows_what_was_ahead() -> None:
     assert picture(replace(asked(), arrivals=())).ahead == ()
 
 
+def test_what_never_left_is_where_the_page_asked_for_it() -> None:
+    requests = [
+        {"url": "https://elsewhere.test/x.png", "request_ms": None, "start_ms": 40.0, "end_ms": 41.0},
+        {"url": "https://shop.test/", "request_ms": 5.0, "start_ms": 2.0, "end_ms": 30.0},
+    ]
+    seen = responses_of(Run(1, 1, "arm", 0, RunStatus.OK, page_load={"requests": requests}))
+    assert [(item.name, item.start_ms, item.request_ms) for item in seen] == [
+        ("/", 2.0, 5.0),
+        ("elsewhere.test/x.png", 40.0, 40.0),
+    ]
+
+
 def test_one_path_on_two_hosts_is_two_responses() -> None:
     hosts = ("shop.test", "cdn.test")
     requests = [
