@@ -136,7 +136,7 @@ function observedOf(page, shots, film, requests) {
     si_ms: film.speedIndex || null,
     first_visual_change_ms: film.first ?? null,
     last_visual_change_ms: film.complete ?? null,
-    lcp_load_start_ms: hero?.start_ms ?? null,
+    lcp_load_start_ms: hero?.request_ms ?? null, // as Lighthouse has it: when the request left
     lcp_load_end_ms: hero?.end_ms ?? null,
     trace_end_ms: shots.at(-1).at_ms,
   };
