@@ -1,6 +1,7 @@
 """One page load as charts need it: requests joined with what the server logged and when their bytes arrived."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -86,11 +87,11 @@ def _ahead_of(response: SeenResponse, among: Sequence[SeenResponse]) -> tuple[tu
     until_ms = response.first_byte_ms
     if until_ms is None:
         return ()
-    sizes = {
-        item.name: sum(run.size_bytes for run in item.arrivals if response.request_ms < run.to_ms <= until_ms)
-        for item in among
-        if item is not response
-    }
+    sizes: Counter[str] = Counter()
+    for item in among:
+        if item is not response:
+            came = (run.size_bytes for run in item.arrivals if response.request_ms < run.to_ms <= until_ms)
+            sizes[item.name] += sum(came)
     return tuple(
         sorted(((name, size) for name, size in sizes.items() if size), key=lambda entry: (-entry[1], entry[0]))
     )

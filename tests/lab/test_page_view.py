@@ -77,6 +77,13 @@ def test_what_came_between_request_and_first_byte_was_ahead_of_it() -> None:
     assert picture(asked()).ahead == (("/app.js", 12_000), ("/", 500))
 
 
+def test_what_was_asked_for_twice_was_ahead_all_the_same() -> None:
+    run = asked()
+    again = {"url": "https://shop.test/app.js", "request_ms": 500.0, "start_ms": 500.0, "end_ms": 510.0}
+    twice = replace(run, page_load={"requests": [*run.page_load["requests"], again]})
+    assert picture(twice).ahead == (("/app.js", 12_000), ("/", 500))
+
+
 def test_without_a_network_log_nobody_knows_what_was_ahead() -> None:
     assert picture(replace(asked(), arrivals=())).ahead == ()
 
