@@ -1,15 +1,17 @@
 """One page load as charts need it: requests joined with what the server logged and when their bytes arrived."""
 
 import math
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from mixedsched.lab.model import Arrival, Run
 from mixedsched.model.request import Kind
 
+T = TypeVar("T")
 _Address = tuple[str, str]  # host, and path with query
 
 SAME_TIME_MS = 60.0  # by which the browser's two accounts of one request may differ
@@ -66,19 +68,12 @@ def responses_of(run: Run) -> tuple[SeenResponse, ...]:
     which comes with the first request: that is the shift between both clocks (a few ms of doubt).
     """
     requests = _requests(run)
-    shift_ms = _shift_ms(requests)
-    logged = _by_address(run.placements)
-    arrivals = _arrivals_by_address(run.arrivals, shift_ms)
+    logged = _grouped((_address(entry.get("authority"), entry.get("path")), entry) for entry in run.placements)
     own_host = urlsplit(str(requests[0].get("url", ""))).netloc if requests else ""
     found = []
-    for item in requests:
-        url = str(item.get("url", ""))
-        path = path_of(url)
-        # Log entries and arrivals of earlier versions do not tell the host.
-        addresses = ((_host_of(url), path), ("", path))
-        entries = next((logged[address] for address in addresses if logged.get(address)), [{}])
-        came = next((arrivals.pop(address) for address in addresses if address in arrivals), ())
-        found.append(_response(item, url, path, own_host, entries.pop(0), came))
+    for item, arrivals in zip(requests, _arrivals_of(requests, run.arrivals), strict=True):
+        entries = logged.get(_address_of(item, logged)) or [{}]
+        found.append(_response(item, own_host, entries.pop(0), arrivals))
     return tuple(replace(item, ahead=_ahead_of(item, found)) for item in found)
 
 
@@ -150,15 +145,15 @@ def path_of(url: str) -> str:
 
 
 def _response(
-    item: Mapping[str, Any], url: str, path: str, own_host: str, entry: Mapping[str, Any], arrivals: tuple[Arrival, ...]
+    item: Mapping[str, Any], own_host: str, entry: Mapping[str, Any], arrivals: tuple[Arrival, ...]
 ) -> SeenResponse:
-    request_ms = _sent_ms(item)
+    url, request_ms = _url_of(item), _sent_ms(item)
     logged_kind = str(entry.get("kind", ""))
     by_type = _KIND_BY_RESOURCE_TYPE.get(str(item.get("resource_type", "")).lower(), Kind.OTHER)
     return SeenResponse(
         name=_name_of(url, own_host),
         url=url,
-        path=path,
+        path=path_of(url),
         kind=Kind(logged_kind) if logged_kind in set(Kind) else by_type,
         signal=str(entry.get("signal") or ""),
         chromium_priority=str(item.get("priority") or entry.get("chromium_priority") or ""),
@@ -193,18 +188,39 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
 
-def _by_address(entries: Iterable[Mapping[str, Any]]) -> dict[_Address, list[Mapping[str, Any]]]:
-    """Entries of the server's log, in their order."""
-    found: dict[_Address, list[Mapping[str, Any]]] = {}
-    for entry in entries:
-        address = _host_of(f"//{entry.get('authority') or ''}"), str(entry.get("path", ""))
-        found.setdefault(address, []).append(entry)
+def _url_of(item: Mapping[str, Any]) -> str:
+    return str(item.get("url", ""))
+
+
+def _address(authority: object, path: object) -> _Address:
+    """Of a log entry or an arrival."""
+    return _host_of(f"//{authority or ''}"), path_of(str(path or ""))
+
+
+def _address_of(item: Mapping[str, Any], known: Collection[_Address]) -> _Address:
+    """Of a request; without the host where only the path is known, as in log entries and arrivals of earlier versions."""
+    url = _url_of(item)
+    address = _host_of(url), path_of(url)
+    return address if address in known else ("", address[1])
+
+
+def _arrivals_of(requests: Sequence[Mapping[str, Any]], arrivals: Iterable[Arrival]) -> list[tuple[Arrival, ...]]:
+    """For each request, the arrivals of its address until that is asked for again, with the same zero as the requests."""
+    shift_ms = _shift_ms(requests)
+    shifted = (replace(item, from_ms=item.from_ms + shift_ms, to_ms=item.to_ms + shift_ms) for item in arrivals)
+    came = _grouped((_address(item.authority, item.path), item) for item in shifted)
+    places = _grouped((_address_of(item, came), place) for place, item in enumerate(requests))
+    found: list[list[Arrival]] = [[] for _ in requests]
+    for address, asked in places.items():
+        sent_ms = [_sent_ms(requests[place]) for place in asked]
+        for arrival in sorted(came.get(address, ()), key=lambda item: item.from_ms):
+            found[asked[max(0, bisect_right(sent_ms, arrival.from_ms) - 1)]].append(arrival)
+    return [tuple(items) for items in found]
+
+
+def _grouped(parts: Iterable[tuple[_Address, T]]) -> dict[_Address, list[T]]:
+    """The parts of each address, in their order."""
+    found: dict[_Address, list[T]] = {}
+    for address, part in parts:
+        found.setdefault(address, []).append(part)
     return found
-
-
-def _arrivals_by_address(arrivals: Sequence[Arrival], shift_ms: float) -> dict[_Address, tuple[Arrival, ...]]:
-    grouped: dict[_Address, list[Arrival]] = {}
-    for item in arrivals:
-        shifted = replace(item, from_ms=item.from_ms + shift_ms, to_ms=item.to_ms + shift_ms)
-        grouped.setdefault((_host_of(f"//{item.authority}"), path_of(item.path)), []).append(shifted)
-    return {address: tuple(sorted(items, key=lambda item: item.from_ms)) for address, items in grouped.items()}
