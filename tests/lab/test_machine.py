@@ -1,4 +1,4 @@
-"""Which changes of our source make results those of another version."""
+"""How much of the machine is ours, and which changes of our source make results those of another version."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.lab.machine import ADVICE_CODE, LOAD_CODE, own_versions
+from mixedsched.lab import machine
+from mixedsched.lab.machine import ADVICE_CODE, LOAD_CODE, own_versions, processors, quota_of
 from mixedsched.world import places
 
 
@@ -59,3 +60,33 @@ def test_so_does_every_part_of_the_browsers_worker(file: str, source: Path, monk
 def test_every_room_that_a_load_uses_is_counted() -> None:
     rooms = {path.name for path in places.PACKAGE.iterdir() if (path / "__init__.py").is_file()}
     assert rooms - {room for room in ADVICE_CODE if "." not in room} == {"report", "cli"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "quota"),
+    [
+        ({"": "max 100000", "pod": "max 100000"}, None),
+        ({"pod": "150000 100000"}, 1.5),
+        ({"": "400000 100000", "pod": "150000 50000"}, 3.0),
+        ({"pod": "800000 100000", "": "200000 100000"}, 2.0),
+        ({}, None),
+    ],
+)
+def test_containers_are_limited_by_the_time_of_their_control_group(
+    limits: dict[str, str], quota: float | None, tmp_path: Path
+) -> None:
+    (tmp_path / "cgroup").write_text("1:cpu:/else\n0::/pod/app\n")
+    for group, limit in limits.items():
+        (tmp_path / "groups" / group).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "groups" / group / "cpu.max").write_text(f"{limit}\n")
+    assert quota_of(tmp_path / "cgroup", tmp_path / "groups") == quota
+    assert quota_of(tmp_path / "none", tmp_path / "groups") is None
+
+
+@pytest.mark.parametrize(("quota", "count"), [(None, 4), (0.5, 1), (1.5, 2), (64.0, 4)])
+def test_no_more_processes_are_started_than_have_a_processor(
+    quota: float | None, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3})
+    monkeypatch.setattr(machine, "quota_of", lambda: quota)
+    assert processors() == count
