@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import {mkdtempSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import {test} from 'node:test';
+import {setTimeout as sleep} from 'node:timers/promises';
 
 import {BidiError} from '../src/firefox/bidi.mjs';
 import {askedAtTheEnd} from '../src/firefox/end.mjs';
 import {endFilm, NAVIGATION_US, traceOf} from '../src/firefox/film.mjs';
+import {Firefox} from '../src/firefox/firefox.mjs';
 import {preferencesOf, userJs} from '../src/firefox/preferences.mjs';
 import {Requests} from '../src/firefox/requests.mjs';
 import {parseJob} from '../src/job.mjs';
@@ -123,6 +128,14 @@ test('a browser that is gone, or a page that is never there, is not asked for ev
   const failing = error => askedAtTheEnd({run: () => Promise.reject(error)}, 'tab');
   await assert.rejects(failing(new Error('Firefox has closed the connection')), /closed the connection/);
   await assert.rejects(failing(new BidiError('script.callFunction', 'no such frame')), /no such frame/);
+});
+
+test('a page that moves for so long that its film fills the memory is given up', async () => {
+  const firefox = new Firefox(mkdtempSync(join(tmpdir(), 'runner-test-')));
+  firefox.spawn('/bin/sh', ['-c', 'exec sleep 60'], {});
+  await assert.rejects(firefox.overflow(1), {reason: 'film_too_large'});
+  assert.equal(await Promise.race([firefox.overflow(2 ** 40), sleep(700, 'within bounds')]), 'within bounds');
+  await firefox.stop();
 });
 
 /** Make the browser's own window, as far as endFilm needs it, of a record with so many pictures; the page is repainted at 100 s. */

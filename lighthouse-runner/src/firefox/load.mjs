@@ -41,7 +41,7 @@ export async function runInFirefox(job) {
 /** What a load shows. The browser is gone afterwards. */
 async function seenIn(firefox, job, expired) {
   try {
-    const seen = await Promise.race([loadOnce(firefox, job), firefox.died(), expired]);
+    const seen = await Promise.race([loadOnce(firefox, job), firefox.died(), firefox.overflow(), expired]);
     return {...seen, ended_ms: performance.now()};
   } catch (error) {
     throw await firefox.causeOf(error);

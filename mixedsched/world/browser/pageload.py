@@ -40,7 +40,7 @@ _FIREFOX_FIELDS = ("url", "hosts", "address", "form_factor", "limit_s", "max_wai
 class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to the load
     """A page load gave no result.
 
-    reason: for machines; one of timeout, chrome_start, chrome_died, firefox_start, firefox_died, page_crashed,
+    reason: for machines; one of timeout, chrome_start, chrome_died, firefox_start, firefox_died, film_too_large, page_crashed,
     runtime_error:CODE (Lighthouse's), navigation:CODE, metric_missing:NAME, bad_job, internal, and, from our side,
     worker_died, worker_silent, bad_answer. detail: for people.
     """
