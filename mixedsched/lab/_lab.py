@@ -299,7 +299,9 @@ def with_evidence(run: Run, log: NetLog) -> Run:
     return replace(
         run,
         arrivals=tuple(
-            Arrival(item.path, item.from_ms, item.to_ms, item.frames, item.size_bytes, item.blocked_bytes, item.authority)
+            Arrival(
+                item.path, item.from_ms, item.to_ms, item.frames, item.size_bytes, item.blocked_bytes, item.authority
+            )
             for item in arrival_order(log)
         ),
         connections=len(log.connections),

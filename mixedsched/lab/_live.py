@@ -118,7 +118,7 @@ async def running_before(
 
 
 def files_name(label: str, purpose: str) -> str:
-    """How names of files of an arm's edge begin: readable, and never those of another arm, however long and alike labels are."""
+    """How names of files of an arm's edge begin: readable, and another for each arm, however long and alike labels are."""
     return f"edge-{site_name_of(label)}-{hashlib.sha256(label.encode()).hexdigest()[:8]}-{purpose}"
 
 

@@ -87,7 +87,10 @@ def test_packets_that_missed_the_link_or_its_end_are_told_of() -> None:
         "3 that the system would not send on"
     )
     assert counters_text(counted) == said
-    assert counters_text({**counted, "missed": 0, "too_large": 0, "undeliverable": 0}) == "5 packets, 165 B, 1 lost on the way"
+    assert (
+        counters_text({**counted, "missed": 0, "too_large": 0, "undeliverable": 0})
+        == "5 packets, 165 B, 1 lost on the way"
+    )
 
 
 def started(words: list[str]) -> subprocess.Popen[str]:

@@ -126,7 +126,8 @@ def test_what_comes_after_an_address_was_asked_for_again_is_of_that_request() ->
         {"url": "https://shop.test/news", "request_ms": at_ms, "start_ms": at_ms, "end_ms": at_ms + 90}
         for at_ms in (100.0, 500.0)
     ]
-    arrivals = tuple(Arrival("/news", at_ms, at_ms + 5, 1, 10) for at_ms in (430.0, 50.0, 80.0))  # since the first request
+    since_first_ms = (430.0, 50.0, 80.0)
+    arrivals = tuple(Arrival("/news", at_ms, at_ms + 5, 1, 10) for at_ms in since_first_ms)
     run = Run(1, 1, "arm", 0, RunStatus.OK, page_load={"requests": requests}, arrivals=arrivals)
     assert [[part.from_ms for part in item.arrivals] for item in responses_of(run)] == [[150, 180], [530]]
 

@@ -13,7 +13,8 @@ from mixedsched.errors import SiteError
 from mixedsched.sites.site.paths import is_confined, shown
 
 _FINGERPRINT_LENGTH = 16  # hex digits
-_MADE_UP, _ASIDE_SUFFIX = "?" * 8, ".unfinished"  # what mkdtemp and we put behind the name; no other folder's is as long
+# What mkdtemp and we put behind a folder's name: behind a longer name that begins like it, there is more.
+_MADE_UP, _ASIDE_SUFFIX = "?" * 8, ".unfinished"
 _GIVEN_UP_S = 24 * 3600  # nothing that is being written is as old
 
 

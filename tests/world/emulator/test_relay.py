@@ -17,16 +17,7 @@ import pytest
 
 from mixedsched.model.profile import RandomLoss, Trace
 from mixedsched.world.emulator.relay._clients import MAX_CLIENTS
-from tests.world.emulator.relaying import (
-    LOOPBACK,
-    counters,
-    introduced,
-    needs_ipv6,
-    profile,
-    relaying,
-    started,
-    udp,
-)
+from tests.world.emulator.relaying import LOOPBACK, counters, introduced, needs_ipv6, profile, relaying, started, udp
 
 
 def test_it_carries_datagrams_both_ways_and_keeps_clients_apart() -> None:

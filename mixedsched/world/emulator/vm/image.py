@@ -89,7 +89,8 @@ def _built(folder: Path, inputs: str) -> Image | None:
 
 def _build(folder: Path, inputs: str, tell: Callable[[str], None], *, fresh: bool) -> Image:
     (folder / "stamp.json").unlink(missing_ok=True)
-    for left in folder.glob(f"{_UNPACKED}*"):  # by a build that was killed: the folder is locked, so nobody else is at it
+    # Of a build that was killed: the folder is locked, so nobody else is at it.
+    for left in folder.glob(f"{_UNPACKED}*"):
         shutil.rmtree(left, ignore_errors=True)
     packages = _packages(folder / "packages", tell, fresh=fresh)
     tell("building the router VM's image")
