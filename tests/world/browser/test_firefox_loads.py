@@ -53,7 +53,7 @@ def test_it_has_the_paints_and_speed_index(load: BrowserLoad) -> None:
     first_ms, last_ms = load.observed["first_visual_change_ms"], load.observed["last_visual_change_ms"]
     assert first_ms is not None
     assert last_ms is not None
-    assert first_ms <= load.metrics["si_ms"] <= last_ms
+    assert first_ms <= load.metrics["si_ms"] < last_ms + 1  # Lighthouse's library cuts both moments to whole ms
     assert "hero.png" in (load.lcp_element or "")
     assert load.versions.firefox
     assert load.versions.chromium == ""
