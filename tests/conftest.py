@@ -38,6 +38,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
 
+# Nor does a test start a process for each processor, unless it says how many: each would import the lab anew.
+os.environ.setdefault("PYTHON_CPU_COUNT", "1")
+
 # Consoles of the command line would keep this width; tests/command.py makes them now, and gives each command a width.
 os.environ.pop("COLUMNS", None)
 

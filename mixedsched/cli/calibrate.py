@@ -21,6 +21,7 @@ from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, InputError, UsageError
+from mixedsched.lab.learning.taught import is_adaptive
 from mixedsched.lab.model import Arm
 from mixedsched.lab.plan import arms_of
 from mixedsched.lab.play.scenario import JUDGE_MODEL
@@ -121,6 +122,12 @@ def _arms(schemes: str) -> list[Arm]:
             why="other servers have an order of their own",
             fix="name a model of it, such as server-nginx",
         )
+    if any(map(is_adaptive, specs)):
+        raise UsageError(
+            "adaptive is not simulated as it is measured",
+            why="in the browser it learns from visits before the first block",
+            fix="leave it out, or name inferred",
+        )
     return arms_of(specs)
 
 
@@ -133,14 +140,14 @@ def _gather(
     names: Sequence[str], link: str, arms: Sequence[Arm], blocks: int, seed: int, form_factor: str, folder: Path
 ) -> tuple[list[Path], bool]:
     """Load all sites; a folder for each, and whether something is missing. All are checked before the first load."""
-    network = catalog.load_profile(link)
+    catalog.load_profile(link)
     names = names or [recipe.name for recipe in recipes()]
     for name in names:
         open_site(name)
     folders, incomplete = [], False
     for number, name in enumerate(names, 1):
         err.print(f"site {number} of {len(names)}: {shown(name)}", style="bold", soft_wrap=True)
-        own, is_complete = make_loads(name, network, arms, blocks, seed, form_factor, folder, RunProgress, say_remark)
+        own, is_complete = make_loads(name, link, arms, blocks, seed, form_factor, folder, RunProgress, say_remark)
         folders.append(own)
         incomplete |= not is_complete
     return folders, incomplete

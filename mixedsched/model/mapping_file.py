@@ -89,6 +89,12 @@ def parse_mapping(text: str, origin: str, switches: Mapping[str, str] | None = N
     Raises MappingError for anything that is not a complete table of urgencies 0..7.
     """
     file = read_toml(text, origin, _MappingFile, MappingError)
+    if file.signals and (file.table or file.columns is not None or file.fill is not None or file.switches):
+        raise MappingError(
+            f'{origin} has signals = "{AS_SENT}" and parts of a table',
+            why="only one of them can count",
+            fix="leave one out",
+        )
     known = {
         name: Switch(name, item.description, item.default, tuple(item.values)) for name, item in file.switches.items()
     }
@@ -173,6 +179,8 @@ def _build_table(file: _MappingFile, chosen: Mapping[str, str], origin: str) -> 
             written.update({(row, column): cell for column, cell in cells.items()})
     for row, column in written:
         _require_known(row, [str(priority) for priority in ChromiumPriority], "Chromium priority", origin)
+        _require_known(column, columns, "kind or column", origin)
+    for column in (*file.fill.offset, *file.fill.non_incremental) if file.fill is not None else ():
         _require_known(column, columns, "kind or column", origin)
     table: dict[Cell, Priority] = {}
     for priority in ChromiumPriority:

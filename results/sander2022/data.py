@@ -32,6 +32,7 @@ ROUND_TRIPS = ("rtt10", "rtt50", "loss2")
 BURSTS = ("loss2", "burst5", "burst10", "burst15")
 BLOCKS_WANTED, BLOCKS_WANTED_MEASURED = 30, 8
 BLOCKS_LEAST = 3  # of a place that counts
+BLOCKS_LEAST_MEASURED = 6  # of a place in Chromium that a verdict may rest on
 LOADS_LEAST_TESTED = 6  # of either arm: with fewer, no p of Mann and Whitney is below 0.005
 FAR_PCT = 1000.0  # changes against almost nothing are cut here, so that means exist
 
@@ -46,25 +47,39 @@ def twin_of(site: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Pages:
-    """All loads of one collection of pages with one sender. results: by study, such as "bursts"."""
+    """All loads of one collection of pages with one sender.
+
+    results: by study, such as "bursts". blocks_least: of a place that counts, where anything is random.
+    """
 
     name: str  # bundled, generated, recorded, chromium
     results: Mapping[str, StudyResult]
+    blocks_least: int = BLOCKS_LEAST
 
     @property
     def is_measured(self) -> bool:
         return self.name == "chromium"
+
+    @property
+    def title(self) -> str:
+        """Words for headings."""
+        return "in Chromium" if self.is_measured else f"{self.name} pages"
 
     @cached_property
     def _differences(self) -> Mapping[tuple[str, str, str], list[MedianDifference]]:
         found: dict[tuple[str, str, str], list[MedianDifference]] = {}
         for result in self.results.values():
             keys = [key for key in (SI, HOL) if any(metric.key == key for metric in result.metrics)]
-            enough = {(place.site, place.link) for place in result.places if _counts(len(place.blocks), place.is_exact)}
+            enough = {
+                (place.site, place.link) for place in result.places if self._counts(len(place.blocks), place.is_exact)
+            }
             for item in paper_figures(result, keys, pairs=()).differences:
                 if (item.site, item.link) in enough:
                     found.setdefault((item.key, item.link.removeprefix("sander-"), item.scheme), []).append(item)
         return found
+
+    def _counts(self, blocks: int, is_exact: bool) -> bool:
+        return blocks >= (1 if is_exact else self.blocks_least)
 
     def differences(self, key: str, link: str, scheme: str) -> Sequence[MedianDifference]:
         return self._differences.get((key, link, scheme), [])
@@ -101,7 +116,7 @@ class Pages:
             (place.site, effect)
             for result in self.results.values()
             for place in result.places
-            if place.link == f"sander-{link}" and _counts(len(place.blocks), place.is_exact)
+            if place.link == f"sander-{link}" and self._counts(len(place.blocks), place.is_exact)
             for effect in [place.effect(scheme, key)]
             if effect is not None
         ]
@@ -126,10 +141,6 @@ class Pages:
         most = BLOCKS_WANTED_MEASURED if self.is_measured else BLOCKS_WANTED
         wanted = sum(1 if place.is_exact else most for place in places)
         return sum(len(place.blocks) for place in places), wanted
-
-
-def _counts(blocks: int, is_exact: bool) -> bool:
-    return blocks >= (1 if is_exact else BLOCKS_LEAST)
 
 
 def mean_of(*parts: BySite) -> BySite:

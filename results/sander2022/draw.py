@@ -69,11 +69,14 @@ def main() -> None:
     FIGURES.mkdir(exist_ok=True)
     for name, item in pages.items():
         for key, (title, links, words) in SCENARIOS.items():
-            _write(FIGURES / f"{key}-{name}.svg", _curves(f"{title}, {name} pages", item, links, WORDS | words))
-            _write(
-                FIGURES / f"{key}-paired-{name}.svg", _intervals(f"{title}, {name} pages", item, links, WORDS | words)
-            )
-        _write(FIGURES / f"figure-7-{name}.svg", _correlations(item))
+            if item.is_measured:  # over few of the networks
+                links = [link for link in links if item.differences(SI, link, PARALLEL[0])]
+            if len(links) > 1:
+                title = f"{title}, {item.title}"
+                _write(FIGURES / f"{key}-{name}.svg", _curves(title, item, links, WORDS | words))
+                _write(FIGURES / f"{key}-paired-{name}.svg", _intervals(title, item, links, WORDS | words))
+        if not item.is_measured:
+            _write(FIGURES / f"figure-7-{name}.svg", _correlations(item))
     claims = claims_of(pages, reno, findings(read_runs()))
     progress = ", ".join(
         f"{name}: {item.progress[0]} of {item.progress[1]} blocks" for name, item in everything.items()
@@ -129,7 +132,8 @@ def _panel(pages: Pages, key: str, link: str, title: str) -> CurvesPanel:
         curves.append(Curve(NAMES[scheme], points))
         blocks += [item.loads for item in found]
         sites = max(sites, len(found))
-    note = f"{sites} sites, {min(blocks)} to {max(blocks)} loads each" if blocks else "nothing played yet"
+    loads = " to ".join(str(count) for count in sorted({min(blocks), max(blocks)})) if blocks else ""
+    note = f"{sites} sites, {loads} loads each" if blocks else "nothing played yet"
     return CurvesPanel(title, curves, note)
 
 
@@ -164,7 +168,7 @@ def _correlations(pages: Pages) -> str:
     sites = sorted(found[0][1], key=lambda site: bytes_of(pages.name, site))
     panels = [DotsPanel(title, [("all strategies", [values[site] for site in sites])]) for title, values in found]
     return dots_figure(
-        f"Figure 7: Spearman's coefficient by site, {pages.name} pages",
+        f"Figure 7: Spearman's coefficient by site, {pages.title}",
         ["Over four loss rates and four strategies; sites from left to right by bytes, smallest first."],
         [f"{site} ({bytes_of(pages.name, site) / 1e6:.2f} MB)" for site in sites],
         panels,
@@ -173,7 +177,7 @@ def _correlations(pages: Pages) -> str:
 
 def _counts(pages: Mapping[str, Pages]) -> str:
     parts = ["# Sander et al. 2022: counts, batches, and an in-order receiver\n\nWritten by `draw.py`.\n"]
-    for name, item in pages.items():
+    for item in pages.values():
         rows = []
         links = dict.fromkeys(link for _, group, _ in SCENARIOS.values() for link in group)
         for link in (*links, "bw50"):
@@ -199,13 +203,17 @@ def _counts(pages: Mapping[str, Pages]) -> str:
             "Speed Index, median",
             "HOL, median",
         )
-        parts.append(f"## {name} pages, against Chrome\n\n{table(heads, rows, left=2)}")
-        parts += [_batches(name, item), _failures(name, item)]
-    parts += [_in_order(name, item) for name, item in read_all().items() if "in-order" in item.results]
+        parts.append(f"## {_heading(item)}, against Chrome\n\n{table(heads, rows, left=2)}")
+        parts += [_batches(item), _failures(item)]
+    parts += [_in_order(item) for item in read_all().values() if "in-order" in item.results]
     return "\n".join(parts)
 
 
-def _batches(name: str, pages: Pages) -> str:
+def _heading(pages: Pages) -> str:
+    return pages.title[0].upper() + pages.title[1:]
+
+
+def _batches(pages: Pages) -> str:
     """Turns of several packets against turns of one."""
     rows = []
     for link in BURSTS:
@@ -224,10 +232,10 @@ def _batches(name: str, pages: Pages) -> str:
                 )
     heads = ("network", "packets a turn", "HOL", "Speed Index")
     words = "Change against Chrome, less that of turns of one packet (RR): medians over sites.\n\n"
-    return f"## {name} pages: turns of several packets\n\n{words}{table(heads, rows)}" if rows else ""
+    return f"## {_heading(pages)}: turns of several packets\n\n{words}{table(heads, rows)}" if rows else ""
 
 
-def _in_order(name: str, pages: Pages) -> str:
+def _in_order(pages: Pages) -> str:
     """The same seeds with a receiver that hands on nothing behind a lost packet."""
     rows = []
     for link in IN_ORDER_LINKS:
@@ -248,10 +256,10 @@ def _in_order(name: str, pages: Pages) -> str:
         "How much later with a receiver in one line, as over TCP: same seeds, median over sites of mean log ratios.\n\n"
     )
     found = table(("network", "strategy", "Speed Index", "LCP"), rows, left=2)
-    return f"## {name} pages: what inter-stream blocking is worth\n\n{words}{found}"
+    return f"## {_heading(pages)}: what inter-stream blocking is worth\n\n{words}{found}"
 
 
-def _failures(name: str, pages: Pages) -> str:
+def _failures(pages: Pages) -> str:
     """Loads that came to no end, by network: the paper repeated such loads, here their blocks do not count."""
     rows = []
     for result in pages.results.values():
@@ -262,7 +270,7 @@ def _failures(name: str, pages: Pages) -> str:
                 share = f"{failed} ({100 * failed / attempted:.1f} %)"
                 rows.append((WORDS[link.removeprefix("sander-")], str(attempted), share))
     found = table(("network", "loads", "failed"), rows)
-    return f"## {name} pages: loads that came to no end\n\n{found}" if rows else ""
+    return f"## {_heading(pages)}: loads that came to no end\n\n{found}" if rows else ""
 
 
 def _write(path: Path, content: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from mixedsched.advice.calibration.loads import read_loads
 from mixedsched.cli import calibrate
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.engine import run_record
-from mixedsched.lab.model import Plan, Run, RunStatus
+from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 from mixedsched.lab.plan import arms_of, make_plan
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.results import open_store
@@ -47,8 +49,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def stored(site: Path, folder: Path, lcp_ms: dict[str, float], **changes: Any) -> Path:
-    """A folder as `compare` leaves it, with two loads a scheme. changes: of the plan."""
+def stored(site: Path, folder: Path, lcp_ms: dict[str, float], *, link_argument: str = "", **changes: Any) -> Path:
+    """A folder as `compare` leaves it, with two loads a scheme. link_argument: how the network was named, where it is none of
+    ours. changes: of the plan."""
     opened = open_site(str(site))
     plan = make_plan(
         site=opened.name, site_digest=site_digest(opened), link="slow-4g", link_facts=LINK.facts(), form_factor="mobile",
@@ -58,6 +61,7 @@ def stored(site: Path, folder: Path, lcp_ms: dict[str, float], **changes: Any) -
     plan = Plan.from_dict({**plan.to_dict(), **changes})
     folder.mkdir()
     facts = {"site_argument": str(site), "machine": {"cores": 2}, "versions": {"chromium": "156", "code": "earlier"}}
+    facts |= {"link_argument": link_argument} if link_argument else {}
     with open_store(folder) as store:
         store.save_plan(plan.digest, plan.to_dict(), facts)
         for block in (1, 2):
@@ -83,6 +87,7 @@ def made_up_run(url: str, arm: str, block: int, lcp_ms: float) -> Run:
         (("--schemes", "eps,stock"), 2, "2 schemes have no ranking to speak of"),
         (("--schemes", "eps,stock,magic"), 2, "magic"),
         (("--schemes", "eps,stock,@nginx,@caddy"), 2, "@nginx and @caddy cannot be simulated"),
+        (("--schemes", "eps,stock,adaptive"), 2, "adaptive is not simulated as it is measured"),
         (("--link", "nowhere"), 3, "no network profile 'nowhere'"),
         (("nosuchsite",), 3, "there is no site 'nosuchsite'"),
         (("--store", "model.json"), 2, "model.json cannot be a browser model"),
@@ -108,9 +113,11 @@ def test_a_folder_without_results_is_told(tmp_path: Path) -> None:
         ({"site_digest": "other"}, "has changed since"),
         ({"link_facts": {}}, "the network slow-4g has changed since"),
         ({"link": "nowhere"}, "there is no network profile 'nowhere'"),
+        ({"conditions": {"browser": "firefox"}}, "its loads were made in Firefox"),
+        ({"conditions": {"throttling": "simulate"}}, "come from Lighthouse's model of a slow network"),
     ],
 )
-def test_loads_of_another_site_or_network_are_left_out(
+def test_loads_of_another_site_network_or_browser_are_left_out(
     changes: dict[str, Any], why: str, site: Path, tmp_path: Path
 ) -> None:
     folder = stored(site, tmp_path / "results", dict.fromkeys(SCHEMES, 900.0), **changes)
@@ -124,12 +131,36 @@ def test_loads_under_too_few_schemes_are_left_out(site: Path, tmp_path: Path) ->
     )
 
 
-def test_loads_of_other_peoples_servers_are_left_out_as_they_cannot_be_simulated(site: Path, tmp_path: Path) -> None:
-    lcp_ms = {"sequential": 900.0, "stock": 1300.0, "@caddy": 1000.0}
+@pytest.mark.parametrize("arm", ["@caddy", "adaptive"])
+def test_loads_of_what_cannot_be_simulated_are_left_out(arm: str, site: Path, tmp_path: Path) -> None:
+    """Other people's servers, and a scheme that learned from visits before it was measured."""
+    lcp_ms = {"sequential": 900.0, "stock": 1300.0, arm: 1000.0}
     folder = stored(site, tmp_path / "results", lcp_ms)
     assert (
         "only 2 schemes have a load that counts" in refusal("--from", str(folder), "--out", str(tmp_path / "out")).why
     )
+
+
+def test_an_arm_whose_table_is_gone_is_left_out_and_the_others_count(site: Path, tmp_path: Path) -> None:
+    gone = Arm("mixed", "mixed", str(tmp_path / "gone.toml"), "d")
+    arms = [asdict(arm) for arm in (*arms_of(list(SCHEMES)), gone)]
+    folder = stored(site, tmp_path / "results", dict.fromkeys((*SCHEMES, "mixed"), 900.0), arms=arms)
+    loads, remarks = read_loads(folder, print, warm_up=False)
+    assert [arm.label for arm in loads.arms] == list(SCHEMES)
+    assert "tiny, slow-4g: no load counts under mixed" in remarks
+
+
+def test_loads_over_a_trace_and_over_a_network_of_ones_own_count(site: Path, tmp_path: Path) -> None:
+    lcp_ms = dict.fromkeys(SCHEMES, 900.0)
+    trace = catalog.load_profile("commuter-4g")
+    bundled = stored(site, tmp_path / "bundled", lcp_ms, link=trace.name, link_facts=trace.facts())
+    assert read_loads(bundled, print, warm_up=False)[0].network == trace
+
+    file = tmp_path / "attic.toml"
+    file.write_text('name = "attic"\ndescription = "d"\nsource = "s"\nrate_down_bps = 2_000_000\nrtt_ms = 60\n')
+    attic = catalog.load_profile(str(file))
+    own = stored(site, tmp_path / "own", lcp_ms, link=attic.name, link_facts=attic.facts(), link_argument=str(file))
+    assert read_loads(own, print, warm_up=False)[0].network == attic
 
 
 def test_earlier_results_become_agreement_constants_and_files(

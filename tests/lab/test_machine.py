@@ -1,7 +1,8 @@
-"""How much of the machine is ours, and which changes of our source make results those of another version."""
+"""How many processors there are, and which changes of our source make results those of another version."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,15 @@ def test_so_does_every_part_of_the_browsers_worker(file: str, source: Path, monk
     assert own_versions()["code"] != before
 
 
+@pytest.mark.parametrize("told", ["3", "", "0", "-1", "many", "default"])
+def test_processors_are_those_it_is_bound_to_unless_python_is_told_a_number(
+    told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON_CPU_COUNT", told)
+    monkeypatch.setattr(machine, "quota_of", lambda: None)
+    assert processors() == (3 if told == "3" else len(os.sched_getaffinity(0)))
+
+
 def test_every_room_that_a_load_uses_is_counted() -> None:
     rooms = {path.name for path in places.PACKAGE.iterdir() if (path / "__init__.py").is_file()}
     assert rooms - {room for room in ADVICE_CODE if "." not in room} == {"report", "cli"}
@@ -87,6 +97,7 @@ def test_containers_are_limited_by_the_time_of_their_control_group(
 def test_no_more_processes_are_started_than_have_a_processor(
     quota: float | None, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("PYTHON_CPU_COUNT", raising=False)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3})
     monkeypatch.setattr(machine, "quota_of", lambda: quota)
     assert processors() == count

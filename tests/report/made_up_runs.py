@@ -6,6 +6,7 @@ import base64
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from mixedsched.lab.model import Arm, Arrival, Block, Connection, Plan, Run, RunStatus
@@ -161,6 +162,7 @@ class MadeUp:
         }
 
 
+@cache
 def made_up_arrivals(*, interleaved: bool) -> tuple[Arrival, ...]:
     """Frames over one link of 2 Mbit/s: the most urgent response alone, or all open ones in turn."""
     left = {path: size for path, _, _, _, _, size, _ in RESPONSES}

@@ -222,7 +222,7 @@ class _AuditSession:
         return screening, _contenders(screening, job.baseline, player, is_kept=is_kept), expected_today
 
     def _measuring(self, results: Sequence[NetworkResult], contenders: Sequence[Alternative]) -> Measuring:
-        """From costs of the looks, which are stored, so that an audit that goes on decides alike."""
+        """The size of the proof, from the stored costs of the looks, so that an audit that is continued decides alike."""
         looked_s = sum(run.cost_s for item in results for run in item.looks.values()) + START_S * len(results)
         costs_s = {item.name: item.looks[self._job.baseline].cost_s for item in results}
         begun = self._begun(results[0].profile, contenders)
@@ -237,7 +237,7 @@ class _AuditSession:
         return 0
 
     def _arms(self, contenders: Sequence[Alternative]) -> list[ServedArm]:
-        """Of a comparison with today's delivery."""
+        """The arms of a comparison with today's delivery."""
         others = (self._arm(item.label, item.scheme, item.changes) for item in contenders)
         return [self._arm(TODAY, self._job.baseline), *others]
 

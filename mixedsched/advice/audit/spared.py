@@ -1,4 +1,4 @@
-"""What each waste costs: played on rung `stack` over all networks before anybody is told of it, the dearest first."""
+"""What each waste costs, the dearest first: each is played on rung `stack` over all networks before it is reported."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from mixedsched.lab.play.scenario import LEAST_GAIN
 
 @dataclass(frozen=True, slots=True)
 class PlayedWaste:
-    """A waste, and what people wait less without it."""
+    """A waste, and how much less people would wait without it."""
 
     waste: Waste
     gain_ms: Mapping[str, float]

@@ -1,5 +1,6 @@
 """The measured side: browser loads of sites under schemes, made now or earlier, and which of them count."""
 
+import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from mixedsched.advice.calibration.agreement import SCHEMES_LEAST
-from mixedsched.errors import InputError, MissingPartError, MixedschedError
+from mixedsched.errors import InputError, MissingPartError, MixedschedError, UsageError
 from mixedsched.lab.bench import Design, Observe, Say, ServedArm
 from mixedsched.lab.experiment import read_experiment, run_experiment
+from mixedsched.lab.learning.taught import is_adaptive
 from mixedsched.lab.machine import own_versions
-from mixedsched.lab.model import Arm, Plan, Run, RunStatus
+from mixedsched.lab.model import Arm, Conditions, Plan, Run, RunStatus
 from mixedsched.lab.plan import arm_of, attempt_seed
 from mixedsched.lab.results import copied_aside
 from mixedsched.model.page import Page
@@ -20,6 +22,7 @@ from mixedsched.sites.analysis.connections import expected_connections
 from mixedsched.sites.opening import open_site
 from mixedsched.sites.site import Origins, Site, site_digest
 from mixedsched.world import catalog
+from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.servers import is_server
 
 METRICS = ("fcp_ms", "lcp_ms")
@@ -93,7 +96,7 @@ def _has_paints(run: Run) -> bool:
 
 def make_loads(
     name: str,
-    network: Profile,
+    link: str,
     arms: Sequence[Arm],
     blocks: int,
     seed: int,
@@ -104,14 +107,16 @@ def make_loads(
 ) -> tuple[Path, bool]:
     """Load a site in the browser under all schemes, or go on doing so.
 
-    Gives the folder of its results, and whether no load is missing. Raises MissingPartError; what else goes wrong is said.
+    link: the network, by name or file. Returns the folder of its results, and whether no load is missing. Raises
+    MissingPartError; what else goes wrong is said.
     """
-    site = open_site(name)
+    site, network = open_site(name), catalog.load_profile(link)
     digest = site_digest(site)
     design = Design(tuple(ServedArm(arm, site, digest) for arm in arms), METRICS, form_factor, seed)
-    own = folder / f"{site.name.replace('/', '-')}-{network.name}"
+    own = folder / f"{site.name}-{network.name}".replace("/", "-")
+    argument = link if link != network.name else ""
     try:
-        run_experiment(design, network, design.plan(network, blocks), own, name, observe, say)
+        run_experiment(design, network, design.plan(network, blocks), own, name, observe, say, link_argument=argument)
     except MissingPartError:
         raise
     except MixedschedError as error:
@@ -133,16 +138,29 @@ def read_loads(folder: Path, say: Say, *, warm_up: bool) -> tuple[SiteLoads, lis
         except InputError as error:
             raise InputError(error.what.replace(str(copy), str(folder)), why=error.why, fix=error.fix) from error
     plan, facts = experiment.plan, experiment.facts
+    if why := _why_beyond_simulation(plan.conditions):
+        raise LeftOutError(f"{folder} is left out", why=why)
     try:
-        site, network = _same_site(plan, facts.site_argument or plan.site, facts.origins, say), _same_network(plan)
+        site = _same_site(plan, facts.site_argument or plan.site, facts.origins, say)
+        network = _same_network(plan, facts.link_argument or plan.link)
     except InputError as error:
         raise LeftOutError(f"{folder} is left out", why=error.what) from error
     valid, failed = counted(plan, experiment.runs, warm_up=warm_up)
-    valid = tuple(run for run in valid if run.arm in _playable(plan))
+    playable = _playable(plan)
+    valid = tuple(run for run in valid if run.arm in playable)
     loads = SiteLoads(plan.site, site.page, site.hosts, network, plan, valid, failed, facts.to_dict(), folder.name)
     if len(loads.arms) < SCHEMES_LEAST:
         raise LeftOutError(f"{folder} is left out", why=f"only {len(loads.arms)} schemes have a load that counts")
     return loads, _remarks(loads, site, folder)
+
+
+def _why_beyond_simulation(conditions: Conditions) -> str:
+    """Why the browser model cannot be fitted to loads under these conditions; "" if it can."""
+    if conditions.browser is not Browser.CHROMIUM:
+        return f"its loads were made in {conditions.browser.brand}, and the browser model is one of Chromium"
+    if conditions.throttling == "simulate":
+        return "its metrics come from Lighthouse's model of a slow network and were not measured"
+    return ""
 
 
 def _same_site(plan: Plan, argument: str, origins: str, say: Say) -> Site:
@@ -152,17 +170,28 @@ def _same_site(plan: Plan, argument: str, origins: str, say: Say) -> Site:
     return site
 
 
-def _same_network(plan: Plan) -> Profile:
-    network = catalog.load_profile(plan.link)
-    if network.facts() != plan.link_facts:
+def _same_network(plan: Plan, argument: str) -> Profile:
+    network = catalog.load_profile(argument)
+    if json.loads(json.dumps(network.facts())) != plan.link_facts:  # as they are stored: a trace is a list there
         raise InputError(f"the network {plan.link} has changed since")
     return network
 
 
 def _playable(plan: Plan) -> frozenset[str]:
-    """The arms (labels) of our own schemes whose priority table is still the one that was measured."""
-    ours = (arm for arm in plan.arms if not is_server(arm.scheme))
-    return frozenset(arm.label for arm in ours if arm.table_digest == arm_of(arm.scheme, arm.mapping).table_digest)
+    """The arms (labels) that simulation can play as they were measured.
+
+    Those are of our own schemes, but for the one that had learned from visits before it was measured, and their priority table
+    is still the same.
+    """
+    ours = (arm for arm in plan.arms if not is_server(arm.scheme) and not is_adaptive(arm.scheme))
+    return frozenset(arm.label for arm in ours if _has_its_table(arm))
+
+
+def _has_its_table(arm: Arm) -> bool:
+    try:
+        return arm.table_digest == arm_of(arm.scheme, arm.mapping).table_digest
+    except (InputError, UsageError):  # the file is gone; or the scheme was another version's
+        return False
 
 
 def _remarks(loads: SiteLoads, site: Site, folder: Path) -> list[str]:

@@ -166,7 +166,7 @@ def _cases(
         if not found:
             raise PageLoadError(
                 f"{item.name} cannot be simulated",
-                why="the network lets no simulated load come to its end",
+                why="over this network no simulated load ever finishes",
                 fix="leave this site out",
             )
     return [

@@ -16,8 +16,8 @@ FONTS_MOST = 2  # more preloads compete with what blocks the first paint
 SCRIPTS_MOST = 3
 TAG_ACTIONS = (Action.PRELOAD, Action.FETCH_FIRST, Action.FETCH_LAST)  # those that only move requests
 HERO_PRIORITY, UNSEEN_PRIORITY, LATE_SCRIPT_PRIORITY = "u=1, i=?0", "u=5, i", "u=4"
-_WHY_FONTS = "text waits for fonts, which are asked for only when styles are there and the page is laid out"
-_WHY_LAST = "browsers hurry the first images of a page, seen or not"
+_WHY_FONTS = "text waits for fonts, which are requested only once the styles have arrived and the page is laid out"
+_WHY_LAST = "browsers give the first images of a page a high priority, visible or not"
 
 
 def candidates_of(looks: Sequence[Look], findings: Sequence[LateResource], document: Document) -> list[Change]:
@@ -73,8 +73,10 @@ def _hero(look: Look, findings: Sequence[LateResource]) -> list[Change]:
         changes.append(Change(Action.FETCH_FIRST, (hero.key,), f"{what}, and browsers do not know that before layout"))
     if Reason.FOUND_LATE in mine and hero.resource.kind is Kind.IMAGE:
         finders = [name_of(key) for key in mine[Reason.FOUND_LATE].chain[1:]]
-        there = "is there" if len(finders) == 1 else "are there"
-        waits = f"it is asked for only when {' and '.join(finders)} {there}" if finders else "it is asked for late"
+        have = "has" if len(finders) == 1 else "have"
+        waits = (
+            f"it is requested only once {' and '.join(finders)} {have} arrived" if finders else "it is requested late"
+        )
         changes.append(Change(Action.PRELOAD, (hero.key,), f"{what}, and {waits}"))
     changes.append(Change(Action.HEADER, (hero.key,), f"{what}, and it shares the link with others", HERO_PRIORITY))
     return changes
@@ -96,7 +98,7 @@ def _unseen_images(look: Look) -> list[Change]:
         return []
     total = format_bytes(sum(item.response.size_bytes for item in images))
     keys = _keys(images)
-    why = f"the first screen does not show them, and they are {total}"
+    why = f"the first screen does not show them, and they take {total}"
     urgent = _keys(item for item in images if item.resource.chromium_priority.rank < 3)
     changes = [Change(Action.LAZY, keys, why)]
     if urgent:
@@ -116,12 +118,14 @@ def _blocking_scripts(look: Look) -> list[Change]:
         Change(
             Action.DEFER,
             (item.key,),
-            f"nothing is painted before {name_of(item.key)} ({format_bytes(item.response.size_bytes)}) has come and run",
+            f"nothing is painted before {name_of(item.key)} ({format_bytes(item.response.size_bytes)}) has arrived and run",
         )
         for item in heavy
     ]
     if len(scripts) > 1:
-        changes.append(Change(Action.DEFER, _keys(scripts), "nothing is painted before all of them have come and run"))
+        changes.append(
+            Change(Action.DEFER, _keys(scripts), "nothing is painted before all of them have arrived and run")
+        )
     return changes
 
 
@@ -156,7 +160,7 @@ def _hero_of(page: Page) -> Iterable[Change]:
             yield Change(Action.FETCH_FIRST, (item.key,), why)
         if item.found_by not in {None, page.main.id} and Flag.PRELOAD not in item.flags:
             finder = name_of(page.by_id()[str(item.found_by)].key)
-            yield Change(Action.PRELOAD, (item.key,), f"{what}, and it is asked for only when {finder} is there")
+            yield Change(Action.PRELOAD, (item.key,), f"{what}, and it is requested only once {finder} has arrived")
 
 
 def _styles_of(page: Page) -> Iterable[Change]:
@@ -165,7 +169,8 @@ def _styles_of(page: Page) -> Iterable[Change]:
     late = [by_id[name] for name in blocking if by_id[name].found_by not in {None, page.main.id}]
     keys = tuple(item.key for item in late if Flag.PRELOAD not in item.flags)
     if keys:
-        yield Change(Action.PRELOAD, keys, "nothing is painted before, and a style sheet must come before it is known")
+        why = "the first paint waits for this, and the browser learns of it only from a style sheet"
+        yield Change(Action.PRELOAD, keys, why)
 
 
 def _fonts_of(page: Page) -> Iterable[Change]:

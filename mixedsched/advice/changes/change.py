@@ -33,10 +33,10 @@ _TITLES = {
 }
 _RISKS = {
     Action.PRELOAD: "if the page stops using the file, the preload wastes its bytes",
-    Action.FETCH_LAST: "on screens that show these images at once they come later",
+    Action.FETCH_LAST: "on screens that show these images at once, they arrive later",
     Action.LAZY: "someone who scrolls fast may see an empty place for a moment",
-    Action.DEFER: "the script runs after the document is read: scripts in the page that need it before must be deferred too, "
-    "and what it draws appears later",
+    Action.DEFER: "the script runs only after the document has been parsed: scripts in the page that depend on it must be "
+    "deferred too, and what it draws appears later",
     Action.HEADER: "works only with a server, and a CDN, that follow RFC 9218",
 }
 
@@ -78,7 +78,7 @@ def code_of(changes: Iterable[Change]) -> str:
 
 
 def name_of(key: Key) -> str:
-    """What people call a file: its name, or its path if that ends with a slash."""
+    """What people call a file: the last part of its path, with the query; "/" for the root."""
     path, mark, query = key[1].partition("?")
     name = PurePosixPath(path).name or path
     return name + mark + query

@@ -10,6 +10,7 @@ import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html.parser import HTMLParser
 
 from mixedsched.advice.changes.change import Action, Change, Key
@@ -28,7 +29,8 @@ _EDITS: Mapping[Action, tuple[str, str, str | None]] = {
 }
 
 
-_UNSEEN = {"noscript", "template"}  # what is inside is not fetched by a browser that runs scripts
+# Inside of these a browser that runs scripts fetches nothing; to it, tags in all but the first are text.
+_UNSEEN = {"template", "noscript", "textarea", "title", "iframe", "xmp", "noembed", "noframes"}
 _LOADING = {"link", "script", "style", "img", "base"}
 
 
@@ -60,18 +62,13 @@ class Document:
     def tags_of(self, keys: Iterable[Key], name: str) -> list[Tag]:
         """The tags with this name that load one of these files."""
         wanted = frozenset(keys)
-        return [tag for tag in start_tags(self.text) if tag.name == name and not wanted.isdisjoint(self._keys(tag))]
+        loading = _loading_tags(self.text, self.page.main.path, self.hosts)
+        return [tag for tag, loaded in loading if tag.name == name and not wanted.isdisjoint(loaded)]
 
     def offers_choice(self, key: Key) -> bool:
         """Whether the browser chooses this file among several, by its screen: a link that names it alone is for one screen."""
         tags = (tag for name in ("img", "source") for tag in self.tags_of([key], name))
         return any("srcset" in tag.attributes for tag in tags)
-
-    def _keys(self, tag: Tag) -> set[Key]:
-        urls = [tag.attributes.get("src") or ""]
-        urls += [item.url for item in parse_srcset(tag.attributes.get("srcset") or "")]
-        found = (resolve(_as_text(url), self.page.main.path, self.hosts) for url in urls)
-        return {(item.host, item.path) for item in found if isinstance(item, Local)}
 
 
 def changed_text(document: Document, changes: Sequence[Change]) -> str:
@@ -140,11 +137,6 @@ def _before_and_after(text: str, tag: Tag, action: Action) -> tuple[str, str]:
     return before, with_attribute(before, name, value)
 
 
-def _as_text(url: str) -> str:
-    """A URL from a document read byte by byte."""
-    return url.encode("latin-1", "replace").decode("utf-8", "replace")
-
-
 @dataclass(frozen=True, slots=True)
 class Tag:
     """A start tag."""
@@ -155,12 +147,34 @@ class Tag:
     end: int
 
 
-def start_tags(text: str) -> list[Tag]:
+@lru_cache(maxsize=8)  # every candidate of a page looks at all tags of one document
+def start_tags(text: str) -> tuple[Tag, ...]:
     """All start tags that a browser would act on, in order. text: the document as it is stored, a character a byte or more."""
     reader = _Reader(text)
     reader.feed(text)
     reader.close()
-    return reader.tags
+    return tuple(reader.tags)
+
+
+@lru_cache(maxsize=8)
+def _loading_tags(text: str, path: str, hosts: tuple[str, ...]) -> tuple[tuple[Tag, frozenset[Key]], ...]:
+    """The start tags with `src` or `srcset`, each with the files of the site that it loads. path: of the document."""
+    found = []
+    for tag in start_tags(text):
+        urls = [tag.attributes.get("src") or ""]
+        urls += [item.url for item in parse_srcset(tag.attributes.get("srcset") or "")]
+        places = (resolve(_as_text(url), path, hosts) for url in urls if url)
+        if keys := frozenset((item.host, item.path) for item in places if isinstance(item, Local)):
+            found.append((tag, keys))
+    return tuple(found)
+
+
+def _as_text(url: str) -> str:
+    """A URL from a document read byte by byte. One that is not UTF-8 has its letters from references, or another coding."""
+    try:
+        return url.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return url
 
 
 def head_place(text: str) -> int | None:
@@ -195,21 +209,22 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.tags: list[Tag] = []
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._unseen_depth = 0
+        self._unseen: list[str] = []  # elements around that hide what is inside
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._see(tag, attrs)
-        self._unseen_depth += tag in _UNSEEN
+        if tag in _UNSEEN and self._unseen[-1:] in ([], ["template"]):
+            self._unseen.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._see(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _UNSEEN:
-            self._unseen_depth = max(0, self._unseen_depth - 1)
+        if self._unseen[-1:] == [tag]:
+            self._unseen.pop()
 
     def _see(self, name: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self._unseen_depth:
+        if self._unseen:
             return
         line, column = self.getpos()
         begin = self._line_starts[line - 1] + column

@@ -1,4 +1,4 @@
-"""A page as measured loads show it, for playback by a browser model: who was really asked for, when it was known, and how.
+"""A page as measured loads show it, for playback by a browser model: what was really requested, when it was known, and how.
 
 Unlike `changes.look`, nothing is tied to the moment at which the browser let a request go: withholding is the model's affair.
 The manifest's flags stay, because the server that was measured knew those and no others.
@@ -58,9 +58,8 @@ def as_observed(runs: Sequence[Run], page: Page, hosts: Sequence[str], rtt_ms: f
         changes = {**_signal(item, listed.get(item.key)), **_known(item, first, moments)}
         resources.append(item.model_copy(update=changes))
     asked_ms = {item.resource.id: item.response.start_ms for item in first.seen}
-    resources.sort(
-        key=lambda item: (item.id != page.main.id, asked_ms.get(item.id, 0.0))
-    )  # as Chromium came to know them
+    # As Chromium came to know them.
+    resources.sort(key=lambda item: (item.id != page.main.id, asked_ms.get(item.id, 0.0)))
     observed = with_resources(page, resources)
     hero = next((item.id for item in first.model.page.resources if item.key == first.hero), None)
     needs = replace(PaintNeeds.of(observed), largest=() if hero is None else (hero,))

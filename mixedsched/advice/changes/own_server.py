@@ -1,4 +1,4 @@
-"""The server that a site's owner has, as advice is made for it: what acts there, what it is played as, what it is loaded with.
+"""The server that a site's owner has, and what advice for it needs: what acts there, its model, and what loads are made with.
 
 Sources: docs/servers.md and docs/shipping.md, with the versions that were read or run.
 """
@@ -36,7 +36,7 @@ class KeptServer:
     on: str = ""
     """What loads are made with: an arm such as @caddy, or the model over our own server."""
     version: str = ""
-    """Of the real server, where loads are made with it."""
+    """Version of the real server, where loads are made with it."""
     version_words: str = ""
     """Why its loads may differ from what is said here; empty where that version was read."""
 
@@ -106,8 +106,8 @@ _KNOWN = (
     KeptServer(
         "nginx", "nginx", "server-nginx", "none", heeds=False, arm="nginx",
         words="nginx sends all responses in turns, whatever browsers ask for, and does not read the header that it sends; what "
-        "is left is when the page asks for what (preloads act, fetchpriority only by what the browser itself holds back), and "
-        "http3_stream_buffer_size",
+        "acts is when the page requests each file (preloads act, fetchpriority only as far as the browser itself holds "
+        "requests back), and http3_stream_buffer_size",
     ),
     KeptServer(
         "caddy", "Caddy", "server-quic-go", "none", heeds=True, arm="caddy",
@@ -115,17 +115,18 @@ _KNOWN = (
     ),
     KeptServer(
         "apache", "Apache", "rr", "none", heeds=False, in_order=True,
-        words="Apache has no HTTP/3, and headers act only behind an edge or CDN that has: what acts is the HTML. It is played "
-        "as responses in turns in one line, as over TCP",
+        words="Apache has no HTTP/3, and headers act only behind an edge or CDN that has it: what acts is the HTML; it is "
+        "simulated as responses in turns on one stream, as over TCP",
     ),
     KeptServer(
         "h2o", "H2O", "server-h2o", "merged", heeds=True, update_wins=True, arm="h2o",
-        words="H2O merges `priority` headers, until Chromium raises an image that it finds on the screen: this undoes them",
+        words="H2O merges `priority` headers, but when Chromium raises an image that it finds on the screen, this undoes the "
+        "image's header",
     ),
     KeptServer(
         "litespeed", "LiteSpeed", "server-lsquic", "rewrite", heeds=True, update_wins=True,
-        words="OpenLiteSpeed follows what browsers ask for, and does not read headers; its rewrite variable http-prio sets an "
-        "urgency, which is not documented. That a later update of the browser undoes it is inferred",
+        words="OpenLiteSpeed follows what browsers ask for, and does not read headers; its rewrite variable http-prio, which "
+        "is not documented, sets an urgency; it is inferred that a later update from the browser undoes this",
     ),
     KeptServer(
         "cloudflare", "Cloudflare", "eps", "merged", heeds=True,

@@ -22,7 +22,7 @@ class WebServer:
     fields: tuple[str, ...]
     """Beginnings of its `server` response field, in lower case."""
     priority: Literal["acts", "behind", "rewrite", "nothing"]
-    """What a `priority` response field does that it is told to set."""
+    """What a `priority` response field does that the server is configured to send."""
     priority_words: str
     compression: str
     """What to write in its configuration, or where to look, to compress text."""
@@ -55,11 +55,7 @@ def web_server(name: str) -> WebServer | None:
         return None
     known = {item.name: item for item in web_servers()}
     if name not in known:
-        names = [*known, OTHER]
-        raise UsageError(
-            f"nothing is known of the server '{name}'",
-            fix=nearest_hint(name, names) or f"choose one of {', '.join(names)}",
-        )
+        raise UsageError(f"nothing is known of the server '{name}'", fix=nearest_hint(name, [*known, OTHER]))
     return known[name]
 
 

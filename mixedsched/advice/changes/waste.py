@@ -60,9 +60,9 @@ class WastedFile:
 
     key: Key
     wasted_bytes: int = 0
-    """Of its body; 0 where it is not about bytes."""
+    """Bytes of its body that could be saved; 0 where it is not about bytes."""
     wait_ms: float = 0.0
-    """That could be saved."""
+    """Time that could be saved."""
     cache_s: float = 0.0
     """For how long a browser may keep it now."""
 
@@ -212,7 +212,7 @@ def _text_without_waiting(model: PageModel, waste: Waste) -> Twins:
 
 
 def _next_visit(model: PageModel, waste: Waste) -> Twins:
-    """What is kept is not asked for; what it would have made known is known when it would have been."""
+    """What is cached is not requested; what it makes known is discovered when the cached file itself is."""
     lost = {file.key for file in waste.files}
     main = model.page.main.id
     kept_now = {item.id for item in model.page.resources if item.id != main and item.key not in lost}

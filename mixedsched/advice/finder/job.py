@@ -126,7 +126,7 @@ def carry_out(
         )
     if not any(place.winner for place in result.places):
         raise MixedschedError(
-            "no load came to its end", why="the network never lets one end", fix="choose another --link"
+            "no load ever finished", why="the network loses too much, or is too slow", fix="choose another --link"
         )
     return result, [*_notes(result, job), *(["Stopped early; the same command continues."] if stopped else [])], stopped
 

@@ -1,4 +1,4 @@
-"""From all that is known to a Tuning: its outcome, the reason, and the evidence. Pure but for two simulated loads."""
+"""Makes a Tuning of all that is known: its outcome, the reason, and the evidence. Pure but for two simulated loads."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.comparison import Comparison, Verdict
-from mixedsched.lab.engine import missing_blocks
+from mixedsched.lab.engine import MAX_ATTEMPTS, block_state
 from mixedsched.lab.model import Plan, Run
 from mixedsched.lab.play.task import Task, play_whole
 from mixedsched.model.page import Page
@@ -96,7 +96,7 @@ class Known:
 
 
 def concluded(known: Known, spent_s: float, facts: Mapping[str, Any], *, interrupted: bool) -> Tuning:
-    """All of it, as far as it is known."""
+    """The tuning, as far as it is known."""
     job, found = known.job, known.search
     comparisons = _comparisons(known, "proof", known.proof_plans)
     proof = Proof(comparisons, known.finalists, known.best_baseline, job.objective.weights)
@@ -140,7 +140,7 @@ def concluded(known: Known, spent_s: float, facts: Mapping[str, Any], *, interru
 
 
 def _deviations(known: Known) -> tuple[Deviation, ...]:
-    """Of the winner; the scheme of the server that one has is none."""
+    """The winner's departures; the scheme of one's own server does not count as one."""
     if known.winner is None:
         return ()
     found = deviations(known.winner.candidate, known.page)
@@ -275,11 +275,11 @@ def _notes_on_search(known: Known, found: SearchResult) -> Iterator[str]:
 
 
 def _missing(known: Known) -> int:
-    """Blocks that were begun and failed for good."""
+    """Blocks that failed so often that they were given up."""
     count = 0
     for phase, plans in (("race", known.raced.plans), ("proof", known.proof_plans)):
         for name, plan in plans.items():
             runs = known.runs.get((phase, name), ())
-            voided = {run.block for run in runs if run.attempt >= 3}
-            count += len(voided.intersection(missing_blocks(plan, runs)))
+            states = (block_state(block, runs) for block in plan.blocks)
+            count += sum(bool(state.missing) and state.voided >= MAX_ATTEMPTS for state in states)
     return count

@@ -71,7 +71,7 @@ def outrun(laps: Sequence[Lap], arms: int, looks: int) -> tuple[Dropped, ...]:
 
 
 def best_of(laps: Sequence[Lap], labels: Sequence[str]) -> str | None:
-    """Of these arms the one that stayed longest, among several the fastest; None if none ran a lap."""
+    """The one of these arms that stayed longest, the fastest among several; None if none ran a lap."""
     runs = {label: [lap[label] for lap in laps if label in lap] for label in labels}
     ran = [label for label in labels if runs[label]]
     return min(ran, key=lambda label: (-len(runs[label]), sum(runs[label]) / len(runs[label]), label), default=None)
@@ -163,7 +163,7 @@ def by_headers(finalists: Sequence[Contender]) -> tuple[Contender, ...]:
 def all_contenders(
     finalists: Sequence[Contender], racing: Sequence[Contender], winner_label: str
 ) -> tuple[Contender, ...]:
-    """Those of proof and race, each once, as it was loaded in the proof if it was. The winner first, then the proof's."""
+    """Those of proof and race, each once; one of both as the proof loaded it. The winner first, then those of the proof."""
     everyone: dict[str, Contender] = {}
     for item in (*finalists, *racing):
         everyone.setdefault(item.label, item)

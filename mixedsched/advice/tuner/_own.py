@@ -58,7 +58,7 @@ def _arm(label: str, role: Role, on: str, scheme: str, changes: Sequence[Change]
 
 
 def _with_setting(server: KeptServer, lines: OwnLines) -> str:
-    """What tuned loads are made with: the server with its setting, as an arm has it, or its model."""
+    """What tuned loads are made with: the server with its setting, written as an arm, or its model."""
     if lines.setting is None:
         return server.on
     if server.on.startswith(SERVER_MARK):

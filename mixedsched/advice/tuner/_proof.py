@@ -111,7 +111,7 @@ class Proof:
         return Judgement(better and not harm, effects, harm, unbeaten)
 
     def _effects_of(self, label: str) -> dict[str, Effect]:
-        """Of an arm against the best baseline, by network."""
+        """The effects of an arm against the best baseline, by network."""
         return {name: effect_between(item, label, self.best, self.weights) for name, item in self.comparisons.items()}
 
     def _harm(self, arm: str, effects: Mapping[str, Effect]) -> str:
@@ -213,7 +213,7 @@ def effect_between(comparison: Comparison, arm: str, against: str, weights: Mapp
 
 
 def _judged(effect: Effect, p_adjusted: float, *, is_asked: bool) -> Effect:
-    """With the p of the whole family: a gain that it no longer supports becomes undecided, or equivalent.
+    """The effect with the p of the whole family: a gain that this no longer supports becomes undecided, or equivalent.
 
     is_asked: whether all that comes before it in the sequence is answered.
     """

@@ -100,7 +100,8 @@ def simulated_reason(winner: Scored, room: Room) -> str:
     for name, estimates in winner.by_network.items():
         before, after = room.baseline.by_network[name].to_dict()[key], estimates.to_dict()[key]
         change = (after / before - 1) * 100 if before else 0.0
-        parts.append(f"{metric_named(key).short} {change:+.1f} % against {room.best} over {name}".replace("-", "−", 1))
+        signed = f"{change:+.1f}".replace("-", "−")  # not in the whole: names have hyphens
+        parts.append(f"{metric_named(key).short} {signed} % against {room.best} over {name}")
     return f"Simulated only: {listed(parts)}. {room.in_words()}"
 
 

@@ -114,7 +114,7 @@ def least_budget_s(load_s: Mapping[str, float], overhead_s: float, screening_s: 
 # The job
 
 
-MADE_NAME = "site"  # folder of the site that is made of a page, in the folder of results
+MADE_NAME = "site"  # begins the name of the folder of the site that is made of a page, in the folder of results
 DECISIONS_NAME = "decisions.json"
 PIPE, STACK, BROWSER = "pipe", "stack", "browser"
 RUNGS = (PIPE, STACK, BROWSER)
@@ -154,12 +154,15 @@ class Subject:
         return cls(pages[0].name, pages[0].name, pages[0], None, pages[0].fingerprint)
 
     def loadable(self, folder: Path, progress: Callable[[int, int], None]) -> Self:
-        """With a site: that of a page description is made once, in the folder of results. progress: bytes done, and in all."""
+        """With a site: that of a page description is made once, in the folder of results. progress: bytes done, and in all.
+
+        Its folder bears the fingerprint of the page: once the description has changed, an earlier site is not its own.
+        """
         if self.site is not None:
             return self
         from mixedsched.sites.synth import synthesise  # here, because it brings libraries that others have no use for
 
-        target = folder / MADE_NAME
+        target = folder / f"{MADE_NAME}-{self.page.fingerprint}"
         if not (target / MANIFEST_NAME).is_file():
             synthesise(self.page, target, progress=progress)
         try:

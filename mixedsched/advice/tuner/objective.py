@@ -90,7 +90,7 @@ def parse_objective(text: str, form_factor: str) -> Objective:
     Weights are scaled to a sum of 1; a metric without one counts 1. Raises UsageError.
     """
     words = [part.strip() for part in text.split(",") if part.strip()]
-    if words == [SCORE]:
+    if [word.lower() for word in words] == [SCORE]:
         return Objective(SCORE, SCORE_WEIGHTS, CONTROL_POINTS[form_factor])
     if not words:
         raise UsageError("the objective is empty", fix=f"for instance {_known()}, or lcp=0.7,fcp=0.3")

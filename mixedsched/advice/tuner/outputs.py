@@ -77,7 +77,7 @@ def _baseline(tuning: Tuning) -> Candidate:
 
 
 def _remove(folder: Path) -> None:
-    """What an earlier start has written, as a whole; of a link, the link."""
+    """Remove the whole folder that an earlier start has written; of a link, the link alone."""
     if folder.is_symlink():
         folder.unlink()
     elif folder.is_dir():

@@ -150,9 +150,8 @@ class Contender:
     role: Role
     candidate: Candidate  # how the server delivers; plain eps for what is shipped to other servers
     changes: tuple[Change, ...] = ()  # to the site that it serves
-    on: str = (
-        ""  # the arm that stands for one's own server: real (@caddy), or its model; empty for a scheme of the search
-    )
+    on: str = ""
+    """The arm that stands for one's own server: real (@caddy), or its model; empty for a scheme of the search."""
 
     @property
     def is_by_headers(self) -> bool:
@@ -195,8 +194,8 @@ class NetworkProof:
     """Fresh seeds, the only evidence of effects, against the best baseline; None if there was no time for a block."""
     runs: tuple[Run, ...] = ()  # of the proof
     effects: tuple[Effect, ...] = ()
-    """Of the winner and of what is shipped against the best baseline, in the decision's metric (the objective's own, or all
-    its metrics weighted); p adjusted over the whole declared family."""
+    """Effects of the winner and of what is shipped against the best baseline, in the metric of the decision (the objective's
+    only one, or all of them weighted); p adjusted over the whole declared family."""
     simulated: tuple[PlayedLoad, ...] = ()
     """Shown where no browser was asked: a load of rung stack under the best baseline, and one under the winner, same seed."""
     sequential: Comparison | None = None

@@ -120,7 +120,7 @@ class TuneSession:
         return found
 
     async def run(self) -> None:
-        """All of it. Raises MixedschedError where the page cannot be loaded, or no load ends."""
+        """Carry the tuning out. Raises MixedschedError where the page cannot be loaded, or no load ends."""
         self._began_s -= spent_before_s(self._store, self._job.work)
         self._decisions.make("job", lambda: self._job.digest)
         kept = self._decisions.known()
@@ -195,14 +195,13 @@ class TuneSession:
                 clock_s=world.clock_s, watch=world.watch, bounds=known.bounds,
             )  # fmt: skip
 
-        known.search = searched(None if job.candidates is not None else shares.search_s)
-        if not promising(known.search) and (spare_s := self._spare_s(view, known.search)) > shares.search_s:
+        found = searched(None if job.candidates is not None else shares.search_s)
+        if not promising(found) and (spare_s := self._spare_s(view, found)) > shares.search_s:
             world.say("nothing better was found yet, and there is time: continuing the search")
-            known.search = searched(spare_s)
-        tried = next((item.tried for item in known.search.rungs if item.rung == STACK), 0)
-        self._decisions.make("tried", lambda: tried)
-        self._lower_bounds(known.search)
-        known.candidates = promising(known.search)
+            found = searched(spare_s)
+        self._decisions.make("tried", lambda: found.tried_on_stack)
+        known.search, known.candidates = found, promising(found)
+        self._lower_bounds(found)
 
     def _lower_bounds(self, found: SearchResult) -> None:
         """With losses, a page of fewer packets loses other ones; and lines of HTML may do what no order can."""
@@ -211,8 +210,8 @@ class TuneSession:
             self.known.bounds[name] = PaintEstimate.earliest_of([bound, *(item.by_network[name] for item in scored)])
 
     async def _learn(self, view: View, shares: Shares) -> None:
-        """As VGPrio: what its own loads liked best is the candidate, better than the baselines or not. It goes straight to the
-        proof, as VGPrio has neither guard nor race, and ships a list."""
+        """Learn as VGPrio does: the best by its own loads is the candidate, better than the baselines or not. It goes straight
+        to the proof, as VGPrio has neither guard nor race, and ships a list."""
         job, world, known = self._job, self._world, self.known
         world.say("learning as VGPrio: image clusters and late scripts, by Speed Index")
         seconds = None if job.candidates is not None else shares.search_s
@@ -230,7 +229,7 @@ class TuneSession:
             await self._prove(view)
 
     async def _find_for_own(self, server: KeptServer, view: View, shares: Shares) -> None:
-        """What acts on the server that one has, and its proof there."""
+        """Find what acts on the server that one has, and prove it there."""
         job, known = self._job, self.known
         seconds = None if job.candidates is not None else shares.search_s * ORDERS_SHARE
         found = search_orders(server, job, self._world, view, self._options(seconds))

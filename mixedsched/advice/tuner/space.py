@@ -174,7 +174,7 @@ class Space:
         used = {cell_of(item) for page in pages for item in page.resources}
         cells = tuple(cell for cell in SIGNALLED if cell in used)
         targets = targets_of(pages, hero_needs)
-        families = tuple(map(_family, dict.fromkeys(schemes)))
+        families = tuple(dict.fromkeys(map(_family, schemes)))
         if all(len(page.resources) == 1 for page in pages):
             families, cells, targets = _without_order(families), (), ()
         return cls(tuple(pages), families, cells, targets, _units(pages, cells, targets))
@@ -252,13 +252,13 @@ def read_schemes(text: str | None) -> tuple[str, ...]:
 
 def _family(spec: str) -> Family:
     configured = configure(spec, SCHEMES, catalog.load_mapping)
-    scheme, fixed = configured.scheme, spec.partition(":")[2]
-    given = {word.partition("=")[0] for word in fixed.replace(":", ",").split(",")}
+    words = [word for word in spec.replace(":", ",").split(",")[1:] if word]
+    scheme, given = configured.scheme, {word.partition("=")[0] for word in words}
     has_table = scheme.default_mapping is not None
     if has_table and any(item.switch and item.name in given for item in scheme.parameters):
         raise UsageError(f"{spec}: the table is searched, so it has no switches", fix="leave them out")
     searched = [item for item in scheme.parameters if item.name not in given and not item.switch]
-    return Family(scheme.name, tuple(map(steps_of, searched)), fixed, has_table)
+    return Family(scheme.name, tuple(map(steps_of, searched)), ",".join(words), has_table)
 
 
 def steps_of(parameter: Parameter) -> Steps:

@@ -1,8 +1,8 @@
 """What the rungs of a search share: limits and seeds, how candidates are played and scored, its state, and what is stored.
 
-That is an optuna study in the project's database, with every trial of rung stack; optuna's own tools can read it. Trials are
-stored when they are finished, not while they are proposed: a proposal in a database costs more than the loads that it leads
-to.
+What is stored is an optuna study in the project's database, with every trial of rung stack; optuna's own tools can read it.
+Trials are stored when they are finished, not while they are proposed: a proposal in a database costs more than the loads that
+it leads to.
 """
 
 import hashlib
@@ -54,36 +54,31 @@ class StoredTrial:
 class Memory:
     """A study by name. url: of SQLAlchemy's form; None keeps all in this process.
 
-    Raises MixedschedError if the database cannot be used, or was written by another version.
+    All of it raises MixedschedError if the database cannot be used; making it, if another version wrote the study.
     """
 
     def __init__(self, url: str | None, name: str) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._url = url
-        try:
+
+        def study() -> optuna.Study:
             storage: BaseStorage = InMemoryStorage() if url is None else _database(url)
-            self._study = _to_its_end(
-                lambda: optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
-            )
-            self._check_format()
-        except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
-            raise MixedschedError(
-                f"cannot use the database {url} for a search",
-                why=str(error).splitlines()[0] if str(error) else type(error).__name__,
-                fix="use another folder, or the version of mixedsched that wrote it",
-            ) from error
+            return optuna.create_study(storage=storage, study_name=name, load_if_exists=True)
+
+        self._study = self._done(study)
+        self._check_format()
 
     def note(self, key: str) -> Any:
         """The value kept under this key; None if there is none."""
-        return _to_its_end(lambda: self._study.user_attrs).get(key)
+        return self._done(lambda: self._study.user_attrs).get(key)
 
     def keep(self, key: str, value: Any) -> None:
         """Keep a JSON value, instead of an earlier one."""
-        _to_its_end(lambda: self._study.set_user_attr(key, value))
+        self._done(lambda: self._study.set_user_attr(key, value))
 
     def trials(self) -> list[StoredTrial]:
-        """All, in the order in which they were added."""
-        return [_stored(trial) for trial in _to_its_end(lambda: self._study.get_trials(deepcopy=False))]
+        """All stored trials, in the order in which they were added."""
+        return [_stored(trial) for trial in self._done(lambda: self._study.get_trials(deepcopy=False))]
 
     def add(
         self, trials: Sequence[StoredTrial], scores: Sequence[float | None], space: dict[str, BaseDistribution]
@@ -91,7 +86,19 @@ class Memory:
         """Store trials with their scores (None: a load never ended), which are for other readers: ours come from the paints."""
         for trial, score in zip(trials, scores, strict=True):
             finished = frozen(trial.params, score, space, _attributes(trial))
-            _to_its_end(partial(self._study.add_trial, finished))
+            self._done(partial(self._study.add_trial, finished))
+
+    def _done(self, work: Callable[[], T]) -> T:
+        """Work with the database, to its end."""
+        try:
+            return _to_its_end(work)
+        except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
+            reason = str(error.__cause__ or error) or type(error).__name__  # optuna itself says only that it failed
+            raise MixedschedError(
+                f"cannot use the database {self._url} for a search",
+                why=reason.splitlines()[0],
+                fix="use another folder, or the version of mixedsched that wrote it",
+            ) from error
 
     def _check_format(self) -> None:
         found = self.note(_FORMAT_KEY)
@@ -230,9 +237,8 @@ class Trials:
     clock_s: Callable[[], float]  # monotonic; the only time there is
     watch: Watch
     baselines: Mapping[str, Candidate]
-    bounds: Mapping[str, PaintEstimate] = field(
-        default_factory=dict
-    )  # earliest paints on rung stack, by scene, where known
+    bounds: Mapping[str, PaintEstimate] = field(default_factory=dict)
+    """The earliest paints on rung stack, by scene, where they are known."""
     memory: Memory = field(init=False)
     rungs: list[RungResult] = field(default_factory=list)
     ranking: Ranking = field(default_factory=list)  # by the furthest rung so far
@@ -263,7 +269,7 @@ class Trials:
         return any(scene.network.is_random or scene.is_varied for scene in self.scenes)
 
     def play(self, candidates: Sequence[Candidate], rung: Rung, seeds: Sequence[int]) -> list[Paints]:
-        """All candidates on all scenes; each seed that differs there, else the first alone."""
+        """The paints of all candidates on all scenes, over each seed that differs there, else over the first alone."""
         seeds_of = [_seeds_on(scene, rung, seeds) for scene in self.scenes]
         tasks = [
             Task(scene if rung == "stack" else scene.on_pipe, candidate, seed)
@@ -281,13 +287,19 @@ class Trials:
     def score_baselines(self, paints: Sequence[Paints]) -> Scorer:
         """Note the baselines' scores, but for those with a load that never ends; the scorer for candidates.
 
-        Raises MixedschedError if on some scene no baseline ends.
+        Raises MixedschedError if on some scene no baseline ends, or none on all of them.
         """
         by_label = dict(zip(self.baselines, paints, strict=True))
         names = names_of(self.scenes)
         scorer = Scorer.of(self.objective, self.space.pages, self.options.penalty, names, by_label)
         scored = {label: scorer.scored(self.baselines[label], item) for label, item in by_label.items()}
         self.scored_baselines = {label: item for label, item in scored.items() if item is not None}
+        if not self.scored_baselines:
+            raise MixedschedError(
+                f"every baseline has a load of the page that never ends, over {' or '.join(names)}",
+                why="the networks lose too much, or are too slow for it",
+                fix="choose networks that lose less, or faster ones",
+            )
         return scorer
 
     def rank(self, scored: Iterable[tuple[Genome, Scored | None]]) -> None:

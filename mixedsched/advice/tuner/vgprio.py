@@ -130,7 +130,7 @@ def _is_late(item: Resource) -> bool:
 
 
 def _usual(cell: Cell, first: Priority, late: Priority, shares: bool) -> Priority:
-    """Of requests that no override names."""
+    """The priority of requests that no override names."""
     priority, kind = cell
     match kind:
         case Kind.STYLESHEET:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from mixedsched.advice.calibration.loads import counted
+import pytest
+
+from mixedsched.advice.calibration import loads as loading
+from mixedsched.advice.calibration.loads import counted, make_loads
+from mixedsched.errors import MixedschedError
+from mixedsched.lab.bench import unobserved
 from mixedsched.lab.model import RunStatus
+from mixedsched.lab.plan import arms_of
 from tests.advice.calibration.measured import PAGE, loads_of, made_up_load
 
 PAINTS = {"sequential": 1000.0, "stock": 1500.0, "eps": 1200.0}
@@ -41,3 +49,25 @@ def test_attempts_at_a_block_are_blocks_of_their_own_with_their_own_link() -> No
     assert loads.repeats("lcp_ms")["eps"] == [("1/1", 2.0), ("1/2", 2.0)]
     seed = loads.plan.blocks[1].link_seed
     assert loads.seeds("eps") == (seed, seed + 1)
+
+
+def test_loads_keep_how_a_network_of_ones_own_was_named_and_stay_in_the_folder_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who reads them finds the network again by that."""
+    file, kept, said = tmp_path / "attic.toml", dict[str, Any](), list[str]()
+    file.write_text('name = "../attic"\ndescription = "d"\nsource = "s"\nrate_down_bps = 2_000_000\nrtt_ms = 60\n')
+    site = tmp_path / "tiny"
+    site.mkdir()
+    (site / "index.html").write_text("<!DOCTYPE html><title>t</title><p>hello")
+
+    def no_browser(*_: object, **named: Any) -> None:
+        kept.update(named)
+        raise MixedschedError("there is no browser")
+
+    monkeypatch.setattr(loading, "run_experiment", no_browser)
+    arms, out = arms_of(["sequential", "stock", "eps"]), tmp_path / "out"
+    made = make_loads(str(site), str(file), arms, 1, 1, "mobile", out, unobserved, said.append)
+    assert kept["link_argument"] == str(file)
+    assert made == (out / "tiny-..-attic", False)
+    assert said == [f"{site}: there is no browser"]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixedsched.advice.changes import html_change
 from mixedsched.advice.changes.change import Action, Change, Key
 from mixedsched.advice.changes.html_change import (
     Document,
@@ -80,6 +81,9 @@ def test_bytes_that_are_no_text_survive() -> None:
         "<script>'<img src=\"/hero.jpg\">'</script>",
         '<noscript><img src="/hero.jpg"></noscript>',
         '<template><img src="/hero.jpg"></template>',
+        '<template><textarea></template></textarea><img src="/hero.jpg"></template>',
+        '<textarea><img src="/hero.jpg"></textarea>',
+        '<title><img src="/hero.jpg"></title>',
         '<style>/* <img src="/hero.jpg"> */</style>',
         '<img src="/other.jpg">',
         '<img src="https://other.test/hero.jpg">',
@@ -120,6 +124,33 @@ def test_a_script_whose_address_has_the_word_is_deferred_all_the_same() -> None:
 def test_images_are_found_by_their_srcset_too() -> None:
     document = Document('<head></head><img srcset="/hero.jpg 2x, /small.jpg">', PAGE, HOSTS)
     assert 'fetchpriority="high"' in changed_text(document, [change(Action.FETCH_FIRST, HERO)])
+
+
+def test_what_follows_a_hidden_part_is_seen_again_whatever_stands_in_it() -> None:
+    hidden = (
+        "<template><template></template><img></template><textarea><template></textarea><noscript><title></noscript>"
+    )
+    assert [tag.name for tag in start_tags(f"{hidden}<img>")] == ["template", "textarea", "noscript", "img"]
+
+
+@pytest.mark.parametrize(
+    "src", ["/café.jpg".encode(), "/café.jpg".encode("latin-1"), b"/caf&eacute;.jpg", b"/caf%C3%A9.jpg"]
+)
+def test_letters_beyond_ascii_are_understood_however_an_address_has_them(src: bytes) -> None:
+    """As UTF-8, as a reference, percent-encoded, or in the coding of an older document."""
+    document = Document((b'<head></head><img src="' + src + b'">').decode("latin-1"), PAGE, HOSTS)
+    assert document.tags_of([(0, "/caf%C3%A9.jpg")], "img")
+
+
+def test_a_document_is_read_once_for_all_its_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages have hundreds of images, each of which is looked for."""
+    read: list[str] = []
+    monkeypatch.setattr(html_change._Reader, "feed", lambda _, text: read.append(text))
+    document = Document("<head></head><!-- of this test alone -->", PAGE, HOSTS)
+    for _ in range(3):
+        assert not document.tags_of([HERO], "img")
+        assert not document.offers_choice(HERO)
+    assert len(read) == 1
 
 
 def test_a_document_with_a_base_or_without_a_head_is_left_to_its_owner() -> None:

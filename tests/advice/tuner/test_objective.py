@@ -24,6 +24,10 @@ def test_a_metric_alone_has_all_the_weight() -> None:
     assert parse_objective("FCP", "mobile").primary == "fcp_ms"
 
 
+def test_the_score_is_understood_in_any_spelling_as_metrics_are() -> None:
+    assert parse_objective("Score", "mobile") == parse_objective("score", "mobile")
+
+
 def test_own_weights_become_one_together() -> None:
     objective = parse_objective("fcp=1, lcp=3", "mobile")
     assert objective.weights == {"fcp_ms": 0.25, "lcp_ms": 0.75}

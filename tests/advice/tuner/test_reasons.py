@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from mixedsched.advice.tuner._proof import Proof
-from mixedsched.advice.tuner._reasons import Room, confirmed_reason, nothing_reason, unconfirmed_reason
+from mixedsched.advice.tuner._reasons import (
+    Room,
+    confirmed_reason,
+    nothing_reason,
+    simulated_reason,
+    unconfirmed_reason,
+)
 from mixedsched.advice.tuner._search import SearchResult
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.objective import parse_objective
@@ -67,3 +73,15 @@ def test_next_to_the_bound_there_is_nothing_to_gain(eps_ms: float, is_near: bool
     nothing = SearchResult(rungs=(), best=(), baselines={"eps": scored(eps_ms)}, best_baseline="eps")
     told = nothing_reason(nothing, room(eps_ms))
     assert told.startswith("No order can be better than eps by 0.5 %, so none was searched for.")
+
+
+@pytest.mark.parametrize(("tuned_ms", "change"), [(2040, "−15.0"), (2448, "+2.0")])
+def test_only_the_number_of_a_simulated_change_gets_a_minus_sign_and_names_stay_as_they_are(
+    tuned_ms: float, change: str
+) -> None:
+    """Over one network of several a candidate may be worse."""
+    times = {"slow-4g": PaintEstimate(500, 2400, 900)}
+    baseline = Scored(Candidate("eps"), 0.0, 0.0, times)
+    winner = Scored(Candidate("eps"), 0.0, 0.0, {"slow-4g": PaintEstimate(500, tuned_ms, 900)})
+    told = simulated_reason(winner, Room(LCP, "zero-weight", baseline, {}))
+    assert told.startswith(f"Simulated only: LCP {change} % against zero-weight over slow-4g.")

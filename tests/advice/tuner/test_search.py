@@ -221,11 +221,38 @@ def test_a_database_of_another_optuna_is_refused(tmp_path: Path) -> None:
         search(PAGE, options)
 
 
+@pytest.mark.parametrize("what", ["read", "write"])
+def test_a_database_that_fails_in_the_middle_of_a_search_is_told_in_words(tmp_path: Path, what: str) -> None:
+    memory = Memory(url(tmp_path), "a search")
+    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as database, database:
+        database.execute("drop table study_user_attributes")
+    with pytest.raises(MixedschedError, match="cannot use the database") as told:
+        memory.note("pipe") if what == "read" else memory.keep("pipe", {})
+    assert "no such table: study_user_attributes" in told.value.why
+
+
 def test_a_link_that_never_finishes_a_load_is_told() -> None:
     dead = replace(CLEAN, name="dead", down=replace(CLEAN.down, loss=RandomLoss(1.0)))
     with pytest.raises(MixedschedError, match="no load of the page ever ends over dead") as told:
         search(PAGE, SMALL, dead)
     assert "loses less" in told.value.fix
+
+
+class Torn(Pool[PaintEstimate | None]):
+    """Workers to whom half of the baselines never end on one network, and the others not on any other."""
+
+    def play(self, tasks: Sequence[Task]) -> list[PaintEstimate | None]:
+        played = zip(tasks, super().play(tasks), strict=True)
+        return [None if task.scenario.rung == "stack" and self._is_lost(task) else item for task, item in played]
+
+    def _is_lost(self, task: Task) -> bool:
+        return (task.scheme.code in {"sequential", "stock"}) == (task.scenario.name == CLEAN.name)
+
+
+def test_where_each_baseline_ends_on_some_networks_but_none_on_all_that_is_told() -> None:
+    scenes = (Scenario(PAGE, CLEAN), Scenario(PAGE, replace(CLEAN, name="other")))
+    with pytest.raises(MixedschedError, match=r"every baseline has a load .* over clean or other"):
+        run_search(Space.of([PAGE], ("eps",)), scenes, LCP, Torn(PaintReader, 1), SMALL, clock_s=lambda: 0.0)
 
 
 def test_a_page_of_one_resource_is_searched_to_its_end() -> None:

@@ -9,8 +9,17 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from mixedsched.advice.tuner.job import Subject
-from mixedsched.advice.tuner.result import Outcome, Role
+from mixedsched.advice.tuner._looks import view_of_manifest
+from mixedsched.advice.tuner._search import SearchResult
+from mixedsched.advice.tuner.candidate import Candidate
+from mixedsched.advice.tuner.job import Shares, Subject, TuneSurroundings
+from mixedsched.advice.tuner.objective import BASELINES
+from mixedsched.advice.tuner.result import Outcome, Role, RungResult, Scored
+from mixedsched.advice.tuner.session import TuneSession
+from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.lab.play.pool import Pool
+from mixedsched.lab.play.task import PaintReader
+from mixedsched.lab.results import open_store
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.report.tune import render_tuning, write_tuning
 from mixedsched.sites.opening import load_site
@@ -76,6 +85,32 @@ def test_several_networks_are_tuned_for_together(tmp_path: Path) -> None:
     assert found.winner is not None
     assert list(found.winner.by_network) == ["slow-4g", "4g"]
     assert all(item.bound.lcp_ms <= found.winner.by_network[item.name].lcp_ms for item in found.networks)
+
+
+def test_ctrl_c_in_a_search_that_was_continued_tells_the_best_that_it_had_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paints = {"slow-4g": PaintEstimate(900.0, 1200.0, 1000.0)}
+    eps, nip = (Scored(item, score, 0.0, paints) for item, score in ((BASELINES["eps"], 0.0), (Candidate("nip"), -0.2)))
+    nothing_yet = SearchResult((RungResult("stack", 8, 8, 1.0, None),), (), {"eps": eps}, "eps")
+    searches = [nothing_yet]
+
+    def search(*_: object, **__: object) -> SearchResult:
+        if not searches:
+            raise KeyboardInterrupt
+        return searches.pop()
+
+    monkeypatch.setattr("mixedsched.advice.tuner.session.run_search", search)
+    monkeypatch.setattr("mixedsched.advice.tuner.session.best_so_far", lambda *_: replace(nothing_yet, best=(nip,)))
+    job = job_of(tmp_path, rung="browser", candidates=None)
+    world = TuneSurroundings(lambda: 0.0, 0.0, lambda _: None, Watching(), lambda _: None, Pool(PaintReader, 1))
+    with open_store(tmp_path) as store:
+        session = TuneSession(job, world, store)
+        session.known.view = view = replace(view_of_manifest(job), costs_s={"slow-4g": 1.0})
+        with pytest.raises(KeyboardInterrupt):
+            session._search(view, Shares(10.0, 0, 0, 0.0))
+        found = session.result({}, interrupted=True)
+    assert (found.outcome, found.winner) == (Outcome.INTERRUPTED, nip)
 
 
 HTML = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title>

@@ -111,6 +111,16 @@ def test_named_schemes_and_given_parameters_restrict_it() -> None:
         read_schemes("speedy")
 
 
+def test_parameters_between_colons_are_those_between_commas() -> None:
+    space = Space.of([shop()], read_schemes("mixed:alpha=0.5:n_interrupts_i=no"))
+    assert space == Space.of([shop()], read_schemes("mixed:alpha=0.5,n_interrupts_i=no"))
+    candidate = space.candidate(space.usual(0))
+    told = [(item.what, item.tuned) for item in deviations(candidate, shop())]
+    assert told[1:] == [("mixed: alpha", "0.5"), ("mixed: n_interrupts_i", "no")]
+    assert departures(candidate, [shop()]) == 2 + len(told[1:])
+    assert len(Space.of([shop()], ("eps", "eps:")).families) == 1
+
+
 def test_tree_weights_are_searched_and_by_default_as_ever() -> None:
     space = Space.of([shop()], ("firefox-tree",))
     assert {"leaders", "unblocked", "followers", "background", "urgent_start"} == {

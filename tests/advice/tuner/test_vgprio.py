@@ -34,8 +34,8 @@ from mixedsched.model.page import Page
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import Flag, Kind, Request
 from mixedsched.world import catalog
-from tests.advice.tuner.pages import made_up_page, shop
-from tests.advice.tuner.sessions import Stopped, job_of, tuned
+from tests.advice.tuner.pages import made_up_page
+from tests.advice.tuner.sessions import PAGE, Stopped, job_of, tuned
 
 UP_TO_15_IMAGES = st.integers(0, 2**20).map(lambda seed: made_up_page(seed, resources=16))
 
@@ -136,7 +136,7 @@ def test_what_was_stopped_goes_on_and_learns_the_same(tmp_path: Path) -> None:
 
 def test_it_keeps_what_its_own_loads_liked_best() -> None:
     """Over 2 % loss the best of six medians: no later measurement is asked."""
-    scene = Scenario(shop(), catalog.load_profile("sander-loss2"))
+    scene = Scenario(PAGE, catalog.load_profile("sander-loss2"))
     trials = Trials(
         Space.of([scene.page], ("eps",)), (scene,), OBJECTIVE, Pool(PaintReader, 1), Options(stack=Limit(6)),
         lambda: 0.0, lambda _: None, BASELINES,

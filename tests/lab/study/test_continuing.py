@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,11 +47,18 @@ def study(tmp_path: Path) -> Study:
     return small_study(tmp_path, blocks=3)
 
 
-@pytest.fixture
-def begun(study: Study, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def two_blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of the first two blocks of each place."""
-    run_study(study, folder=tmp_path / "begun", blocks=2, jobs=1)
-    return written(tmp_path / "begun", tmp_path / "begun.parquet")
+    folder = tmp_path_factory.mktemp("begun")
+    run_study(small_study(folder, blocks=3), folder=folder / "out", blocks=2, jobs=1)
+    return written(folder / "out", folder / "begun.parquet")
+
+
+@pytest.fixture
+def begun(two_blocks: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    return Path(shutil.copy(two_blocks, tmp_path))
 
 
 def with_facts(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:

@@ -29,6 +29,14 @@ def written(made: MadeUpStudy, folder: Path, out: Path, *keys: str, loads: objec
         return stored_results(store)
 
 
+@pytest.fixture(scope="module")
+def lean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of a whole study, for those that read it."""
+    folder = tmp_path_factory.mktemp("lean")
+    written(MadeUpStudy(made_up_definition()), folder, folder / "lean.parquet")
+    return folder / "lean.parquet"
+
+
 def test_a_study_reads_as_it_was(tmp_path: Path) -> None:
     made = MadeUpStudy(made_up_definition(), links=("4g", "cable"), factors={"mixed": 0.9})
     before = written(made, tmp_path, tmp_path / "lean.parquet")
@@ -131,10 +139,10 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, content: bytes) -> None
         lambda facts: facts.update(earlier_versions="none"),
     ],
 )
-def test_metadata_that_are_rubbish_are_refused(tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
-    file = tmp_path / "lean.parquet"
-    written(MadeUpStudy(made_up_definition()), tmp_path, file)
-    table = parquet.read_table(file)
+def test_metadata_that_are_rubbish_are_refused(
+    lean: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]
+) -> None:
+    file, table = tmp_path / "changed.parquet", parquet.read_table(lean)
     facts = json.loads(table.schema.metadata[b"mixedsched"])
     change(facts)
     parquet.write_table(table.replace_schema_metadata({"mixedsched": json.dumps(facts)}), file)
@@ -153,10 +161,10 @@ def test_metadata_that_are_no_table_are_refused(tmp_path: Path, metadata: str) -
 
 @pytest.mark.parametrize("column", ["place", "block", "attempt", "seed", "arm", "status", "machine", "lcp_ms"])
 @pytest.mark.parametrize("values", [None, ["x"], [None], [[1]]])
-def test_columns_that_are_rubbish_are_refused(tmp_path: Path, column: str, values: list[Any] | None) -> None:
-    file = tmp_path / "lean.parquet"
-    written(MadeUpStudy(made_up_definition()), tmp_path, file)
-    table = parquet.read_table(file)
+def test_columns_that_are_rubbish_are_refused(
+    lean: Path, tmp_path: Path, column: str, values: list[Any] | None
+) -> None:
+    file, table = tmp_path / "changed.parquet", parquet.read_table(lean)
     place = table.column_names.index(column)
     is_text, is_value = column in ("arm", "status", "machine"), column == "lcp_ms"
     if (is_text and values == ["x"]) or (is_value and values in (None, [None])):

@@ -134,9 +134,7 @@ def urgencies_of(places: Mapping[str, Place], signals: Mapping[str, Priority]) -
     """
     ranks = sorted({place.rank for place in places.values()})
     level_of = {rank: min(index, URGENCY_MAX) for index, rank in enumerate(ranks)}
-    kept = [
-        [0] * LEVELS for _ in range(min(len(ranks), LEVELS))
-    ]  # by level and urgency: resources placed as they signal
+    kept = [[0] * LEVELS for _ in ranks[:LEVELS]]  # by level and urgency: resources placed as they signal
     for name, place in places.items():
         if signals[name].incremental == place.incremental:
             kept[level_of[place.rank]][signals[name].urgency] += 1

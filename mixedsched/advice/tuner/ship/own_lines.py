@@ -5,7 +5,6 @@ of these sets, by seeds that did not choose it. Playing may run out of time: the
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +35,7 @@ def plain_under(scheme: str) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class OwnLines:
-    """What was found. tuned: with all of it, None where nothing helps; then there are no lines either."""
+    """The lines that were found. tuned: the page with all of them; None where nothing helps, and then there are no lines."""
 
     today: Scored
     tuned: Scored | None
@@ -98,7 +97,7 @@ def lines_for(
 
 
 def _headers(server: KeptServer, trials: LineTrials, page: Page, order: Candidate | None) -> HeaderPlan:
-    """Only where they act."""
+    """The headers to propose; none where they do not act."""
     if order is None or server.headers == "none":
         return HeaderPlan(())
     plans = header_plans(page, replace(order, scheme=PLAIN), catalog.load_mapping)
@@ -163,7 +162,7 @@ def _told(
     *,
     is_kept: bool,
 ) -> OwnLines:
-    """With the paints over seeds that did not choose; these are played however little time there is."""
+    """The lines with their paints over seeds that did not choose them; these are played however little time there is."""
     seeds, rules, changes = ground.held_out_seeds, plan.rules, tuple(item.change for item in html)
     trials.hurries = False
     before, after, without = trials.of_lines(
@@ -180,9 +179,8 @@ def _told(
         value = scheme.partition("=")[2]
         setting = ServerSetting(SETTING.directive, value, str(SETTING.usual), effect_of(without, after))
     if is_kept and html:
-        with suppress(NoTime):
-            none, *alone = trials.of_changes([(), *((item,) for item in changes)], seeds)
-            html = tuple(HtmlLine(item, effect_of(one, none)) for item, one in zip(changes, alone, strict=True))
+        none, *alone = trials.of_changes([(), *((item,) for item in changes)], seeds)
+        html = tuple(HtmlLine(item, effect_of(one, none)) for item, one in zip(changes, alone, strict=True))
     penalty = penalised(after, _counted(server, (changes, rules, scheme))) - after.score
     tuned = Scored(candidate, after.score + penalty, penalty, after.paints)
     return OwnLines(today, tuned, plan, html, setting, scheme, trials.loads, tried)

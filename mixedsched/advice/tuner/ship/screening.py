@@ -65,9 +65,8 @@ class Ground:
     workers: Simulator[PaintEstimate | None]
     search_seeds: Sequence[int]  # of networks on which loads differ; the first few are used
     held_out_seeds: Sequence[int]  # likewise, for effects
-    has_time: Callable[[float], bool] = lambda _: (
-        True
-    )  # asked before loads are played, given how many seconds these will take
+    # Asked before loads are played, given how many seconds these will take.
+    has_time: Callable[[float], bool] = lambda _: True
     load_s: float = 0.0  # of one load, as far as it is known before any is played
     clock_s: Callable[[], float] = lambda: 0.0
     plain: Candidate = PLAIN  # how the page is delivered as it is; lines are tried under its scheme
@@ -98,7 +97,7 @@ def _says_all(ground: Ground, plan: HeaderPlan, winner: Scored) -> bool:
 
 
 def _kept(ground: Ground, found: Played, winner: Scored, baseline: Scored) -> dict[str, float]:
-    """In the objective's first metric; of networks on which there is a gain to keep."""
+    """Share of the gain that remains in the objective's first metric, in per cent, on networks where there is a gain."""
     key = ground.objective.primary
     shares = {}
     for name in found.metric_ms:
@@ -158,9 +157,11 @@ def best_html(candidates: Sequence[Change], play: Play[Change], held_out: Play[C
         best: tuple[Change, ...] = ()
         score = none.score
         for index in in_order:
+            if len(best) == HTML_LINES_MOST:
+                break
             grown = (*best, candidates[index])
             found = penalised(play([grown])[0], grown)
-            if len(grown) <= HTML_LINES_MOST and found < score - LEAST_GAIN:
+            if found < score - LEAST_GAIN:
                 best, score = grown, found
         best, score, _ = _pruned(best, score, play)
         if not best or score > none.score - LEAST_GAIN:
@@ -187,7 +188,7 @@ def _pruned(lines: tuple[Line, ...], score: float, play: Play[Line]) -> tuple[tu
 
 
 def _pruned_one_by_one(lines: tuple[Line, ...], score: float, play: Play[Line]) -> tuple[tuple[Line, ...], float]:
-    """For as many as there is time, the last ones first: those in front of them are of no use without them, not the reverse."""
+    """As many as there is time for are tried, the last ones first: the rules before them may be of use only with them."""
     with suppress(NoTime):
         for line in reversed(lines):
             rest = tuple(other for other in lines if other is not line)
@@ -258,7 +259,7 @@ class LineTrials:
     def _plays(
         self, of: Callable[[Sequence[tuple[Line, ...]], Sequence[int]], list[Played]]
     ) -> tuple[Play[Line], Play[Line]]:
-        """For choosing, and for the effects that are told."""
+        """A function for choosing, and one for the effects that are reported."""
         choosing, telling = self._ground.search_seeds, self._ground.held_out_seeds
         return lambda sets: of(sets, choosing), lambda sets: of(sets, telling)
 

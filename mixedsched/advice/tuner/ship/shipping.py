@@ -16,7 +16,7 @@ class Shipping:
     plan: HeaderPlan
     html: tuple[HtmlLine, ...]
     kept_pct: Mapping[Role, Mapping[str, float]]
-    """Of the winner's simulated gain over the best baseline, by role and network."""
+    """Share of the winner's simulated gain over the best baseline that remains, by role and network."""
     says_all: bool = False  # plain `eps` with the headers is the winner, on every network
 
     def to_kept(self) -> dict[str, Any]:

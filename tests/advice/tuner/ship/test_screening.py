@@ -161,6 +161,13 @@ def test_html_lines_are_few_and_each_tells_its_own_effect() -> None:
     assert lines[0].effect_pct == {"net": pytest.approx(-5.5)}
 
 
+def test_nothing_is_played_that_would_be_one_html_line_too_many() -> None:
+    model = Model({frozenset({name}): 50.0 for name in NAMES})
+    best_html(list(CHANGES.values()), model, Model({}))
+    grown = without_one = HTML_LINES_MOST
+    assert model.asked == 1 + len(NAMES) + grown + without_one
+
+
 def test_html_lines_that_help_nobody_are_not_shipped() -> None:
     assert best_html(list(CHANGES.values()), Model(gains(hero_jpg=2, app_js=-100)), Model({})) == ()
     assert best_html([], Model({}), Model({})) == ()
