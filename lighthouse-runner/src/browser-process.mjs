@@ -16,7 +16,9 @@ import {RunFailure} from './failure.mjs';
 import {findProgram} from './find-chrome.mjs';
 import {removeProfile, removeProfileNow} from './profile.mjs';
 
-const GENTLE_STOP_MS = 3_000;
+// A browser that closes by itself takes some tenths of a second, and several on a busy machine. Whoever waits for a load's answer
+// grants 15 s beyond the load's own limit.
+const GENTLE_STOP_MS = 10_000;
 const STDERR_TAIL_CHARS = 4_000;
 const LAST_WORDS_MS = 200;
 const DEATH_WAIT_MS = 2_000;

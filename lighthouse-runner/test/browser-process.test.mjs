@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import {existsSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {test} from 'node:test';
@@ -30,6 +30,16 @@ test('what breaks when a browser dies is told as its death', async () => {
   const told = new RunFailure('timeout', 'no result');
   assert.equal(await browser.causeOf(told), told);
   await browser.stop();
+});
+
+test('a browser that closes slowly, as on a busy machine, completes its log', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'runner-test-'));
+  t.after(() => rmSync(directory, {recursive: true}));
+  const log = join(directory, 'net.json');
+  const browser = started(`sleep 4; echo complete > ${log}`);
+  browser.askToClose = () => browser.exited;
+  await browser.stop({gently: true});
+  assert.equal(readFileSync(log, 'utf8'), 'complete\n');
 });
 
 test('a browser is asked for its version, and not waited for if it does not tell it', t => {

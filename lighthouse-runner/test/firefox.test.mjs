@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import {mkdtempSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import {test} from 'node:test';
+import {setTimeout as sleep} from 'node:timers/promises';
 
 import {BidiError} from '../src/firefox/bidi.mjs';
-import {NAVIGATION_US, traceOf} from '../src/firefox/film.mjs';
+import {askedAtTheEnd} from '../src/firefox/end.mjs';
+import {endFilm, NAVIGATION_US, traceOf} from '../src/firefox/film.mjs';
+import {Firefox} from '../src/firefox/firefox.mjs';
 import {preferencesOf, userJs} from '../src/firefox/preferences.mjs';
 import {Requests} from '../src/firefox/requests.mjs';
 import {parseJob} from '../src/job.mjs';
@@ -83,6 +89,19 @@ test('streams of events stay open, and nobody waits for them', () => {
   assert.equal(requests.list(1_000_000)[0].resource_type, 'EventSource');
 });
 
+test('a page that asks in a loop fills no memory, and its requests are waited for all the same', () => {
+  const requests = new Requests();
+  const asked = number => ({request: `${number}`, url: `https://site.test/${number}`});
+  for (let number = 0; number <= 10_000; number++) requests.take(event('beforeRequestSent', asked(number)));
+  for (let number = 0; number < 10_000; number++) requests.take(event('responseCompleted', {...asked(number), ...ANSWER}));
+  assert.equal(requests.network.isIdle, false);
+  assert.equal(requests.take(event('responseCompleted', {...asked(10_000), ...ANSWER})), true);
+  assert.equal(requests.network.isIdle, true);
+  const listed = requests.list(1_000_000);
+  assert.equal(listed.length, 10_000);
+  assert.ok(listed.every(({finished}) => finished));
+});
+
 test('what keeps Firefox from a page has the code that Firefox gives it', () => {
   const codes = {
     NS_ERROR_CONNECTION_REFUSED: 'NS_ERROR_CONNECTION_REFUSED',
@@ -92,6 +111,71 @@ test('what keeps Firefox from a page has the code that Firefox gives it', () => 
     '': 'FAILED',
   };
   for (const [text, code] of Object.entries(codes)) assert.equal(new BidiError('browsingContext.navigate', text).code, code);
+});
+
+test('a page whose document comes just when the time is up is asked again', async () => {
+  const gone = new BidiError('script.callFunction', 'the document is gone');
+  const answers = [gone, {fcp_ms: null}, gone, {fcp_ms: 7}, 1234];
+  const run = async () => {
+    const answer = answers.shift();
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  assert.deepEqual(await askedAtTheEnd({run}, 'tab'), {page: {fcp_ms: 7}, repainted_ms: 1234});
+});
+
+test('a browser that is gone, or a page that is never there, is not asked for ever', async () => {
+  const failing = error => askedAtTheEnd({run: () => Promise.reject(error)}, 'tab');
+  await assert.rejects(failing(new Error('Firefox has closed the connection')), /closed the connection/);
+  await assert.rejects(failing(new BidiError('script.callFunction', 'no such frame')), /no such frame/);
+});
+
+test('a page that moves for so long that its film fills the memory is given up', async () => {
+  const firefox = new Firefox(mkdtempSync(join(tmpdir(), 'runner-test-')));
+  firefox.spawn('/bin/sh', ['-c', 'exec sleep 60'], {});
+  await assert.rejects(firefox.overflow(1), {reason: 'film_too_large'});
+  assert.equal(await Promise.race([firefox.overflow(2 ** 40), sleep(700, 'within bounds')]), 'within bounds');
+  await firefox.stop();
+});
+
+/** Make the browser's own window, as far as endFilm needs it, of a record with so many pictures; the page is repainted at 100 s. */
+function windowWith(t, times_ms) {
+  let latest = null; // on the canvas
+  class Image {
+    decode() {
+      latest = this.src;
+    }
+  }
+  const drawing = {fillRect() {}, setTransform() {}, drawImage() {}};
+  const createElementNS = () => {
+    const canvas = {getContext: () => Object.assign(Object.create(drawing), {canvas}), toDataURL: () => `data:,${latest}`};
+    return canvas;
+  };
+  const frames = times_ms.map(at_ms => ({timeOffset: at_ms, dataUri: `picture at ${at_ms}`}));
+  globalThis.document = {createElementNS};
+  globalThis.window = {
+    windowUtils: {stopCompositionRecording: async () => ({recordingStart: 0, frames})},
+    gBrowser: {selectedBrowser: {getBoundingClientRect: () => ({left: 0, top: 0, width: 412, height: 823})}},
+    innerWidth: 412, innerHeight: 823, Image,
+  };
+  t.after(() => {
+    delete globalThis.document;
+    delete globalThis.window;
+  });
+}
+
+test('a film has all pictures, and the one of the repaint counts from the largest paint on', async t => {
+  windowWith(t, [100, 200, 300, 100_010]);
+  const shots = await endFilm(50, 100_000, 280);
+  assert.deepEqual(shots.map(({at_ms}) => at_ms), [-50, 50, 150, 250, 280]);
+  assert.equal(shots.at(-1).jpeg_base64, 'picture at 100010');
+});
+
+test('of a page that moves all the time a film has every n-th picture, and the last one', async t => {
+  windowWith(t, Array.from({length: 2701}, (_, place) => 10 * place));
+  const shots = await endFilm(0, 100_000, 0);
+  assert.ok(shots.length <= 452, `${shots.length} shots`);
+  assert.deepEqual([shots[1].at_ms, shots.at(-1).at_ms, shots.at(-1).jpeg_base64], [0, 27_000, 'picture at 27000']);
 });
 
 test('a film is a trace of screenshots', () => {

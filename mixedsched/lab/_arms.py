@@ -1,4 +1,4 @@
-"""The servers of arms: ours, of which each request is known, and other people's, which tell nothing."""
+"""The servers of arms: ours, which report each request, and those of other people, which report nothing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ArmServer(Protocol):
 
 @dataclass(slots=True)
 class Fleet:
-    """What each arm is served by. Made before anything is started, so that what cannot be is said first.
+    """What each arm is served by. Made before anything is started, so that what is impossible is reported first.
 
     sites, choices: by label of the arm; only servers of other people have a choice.
     """
@@ -142,7 +142,7 @@ class Fleet:
             yield OwnServer(own)
 
     def sizes(self, label: str) -> Mapping[str, int]:
-        """Bytes of each file that a server which tells nothing is to send, by URL; empty for ours."""
+        """Bytes of each file that another server is to send, by URL, as it reports nothing itself; empty for ours."""
         if label not in self.choices:
             return {}
         if label not in self._sizes:
@@ -178,9 +178,9 @@ def what_it_tells(server: ArmServer) -> ServerView:
 
 
 def pid_that_waits(server: ArmServer) -> int | None:
-    """The process of which the system tells how long it waited for a processor: one with a single thread.
+    """The process whose waits for a processor are to be recorded; None for one with several threads.
 
-    It tells that of a process's first thread, which in a server with several need not be the one that sends.
+    The system reports them for a process's first thread only, which then need not be the one that sends.
     """
     if isinstance(server, OwnServer):
         return server.pid
@@ -192,7 +192,7 @@ def pid_that_waits(server: ArmServer) -> int | None:
 
 
 def misses_in(load: BrowserLoad | None, sizes: Mapping[str, int]) -> tuple[Mapping[str, Any], ...]:
-    """What a server that tells nothing did not have, as entries of a log, by the browser's account."""
+    """What another server did not have according to the browser, as entries of a log."""
     if load is None or not sizes:
         return ()
     return tuple(

@@ -47,9 +47,8 @@ class LabSetup:
     sites: Mapping[str, Site]  # by label of the arm; all of one URL and the same hosts
     backend: str = RELAY  # which emulated network, see emulator.backend
     across_connections: bool = False  # whether servers schedule across a client's connections
-    metrics: tuple[str, ...] = (
-        PAGE_METRICS  # that are asked for; all that are to be had without TTI are measured anyway
-    )
+    # Those asked for; all that can be had without waiting for TTI are measured anyway.
+    metrics: tuple[str, ...] = PAGE_METRICS
     conditions: Conditions = AS_USUAL
     packet_logs: Path | None = None  # folder for the fate of every packet, one folder a run; None for none
     limit_s: float = 180.0  # for one load
@@ -212,7 +211,7 @@ class Lab:
         return None if folder is None else folder / f"block-{run.block}-attempt-{run.attempt}" / file_name(run.arm)
 
     async def _teach(self, arm: Arm) -> None:
-        """Visits from which an arm that learns does so before its first block; they count for nothing else."""
+        """Visits from which an adaptive arm learns before its first block; they count for nothing else."""
         memory = lesson_file(self._folder, self._setup.sites[arm.label], self._setup.profile, self._setup.form_factor)
 
         async def visit(server: ArmServer, number: int) -> None:
@@ -300,7 +299,9 @@ def with_evidence(run: Run, log: NetLog) -> Run:
     return replace(
         run,
         arrivals=tuple(
-            Arrival(item.path, item.from_ms, item.to_ms, item.frames, item.size_bytes, item.blocked_bytes)
+            Arrival(
+                item.path, item.from_ms, item.to_ms, item.frames, item.size_bytes, item.blocked_bytes, item.authority
+            )
             for item in arrival_order(log)
         ),
         connections=len(log.connections),

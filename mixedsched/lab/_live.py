@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -22,12 +23,8 @@ from mixedsched.world.system.children import Child
 
 RETURNS_S = 10.0  # for which a load waits for an application that does not listen, such as one that starts again
 _ASK_AGAIN_S = 0.25
-_NOT_KEPT = (
-    "time",
-    "client",
-    "referer",
-    "user_agent",
-)  # of a journal's lines: none of it is needed, and some is private
+# Of a journal's lines: none of it is needed, and some is private.
+_NOT_KEPT = ("time", "client", "referer", "user_agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +96,16 @@ async def running_before(
 
     application = site.application
     assert application is not None, "the site is live"
-    purpose = "lessons" if memory is not None and memory.every_visit else "loads"
-    name = f"edge-{site_name_of(arm.label)}-{purpose}"
+    name = files_name(arm.label, "lessons" if memory is not None and memory.every_visit else "loads")
     journal = Journal(folder / f"{name}.jsonl")
     journal.file.unlink(missing_ok=True)
     rules = folder / f"{name}-rules.txt"
     rules.write_text(rules_of(site), encoding="utf-8")
-    table = Path(arm.mapping) if arm.mapping is not None else None
-    table = _copy(table, folder / f"{name}-mapping.toml") if table is not None and table.is_file() else None
+    table = None
+    if arm.mapping is not None and Path(arm.mapping).is_file():
+        # An edge reads its files again when they change, but the loads of an experiment are all of one kind.
+        table = folder / f"{name}-mapping.toml"
+        shutil.copyfile(arm.mapping, table)
     edge = replace(edge_before(application), rules=rules, log=EdgeLogs(access_json=journal.file))
     mapping = str(table) if table is not None else arm.mapping
     try:
@@ -116,6 +115,11 @@ async def running_before(
         for file in (journal.file, rules, table):
             if file is not None:
                 file.unlink(missing_ok=True)
+
+
+def files_name(label: str, purpose: str) -> str:
+    """How names of files of an arm's edge begin: readable, and another for each arm, however long and alike labels are."""
+    return f"edge-{site_name_of(label)}-{hashlib.sha256(label.encode()).hexdigest()[:8]}-{purpose}"
 
 
 def rules_of(site: Site) -> str:
@@ -134,14 +138,6 @@ def rules_of(site: Site) -> str:
     rules = application.rules if application is not None else None
     own = rules.read_text(encoding="utf-8") if rules is not None else ""
     return "".join(f"{path} {value}\n" for path, value in lines.items()) + own
-
-
-def _copy(file: Path | None, to: Path) -> Path | None:
-    """An edge reads its files again when they change, but the loads of an experiment are all of one kind."""
-    if file is not None:
-        shutil.copyfile(file, to)
-        return to
-    return None
 
 
 async def why_absent(application: Application, limit_s: float = RETURNS_S) -> str:

@@ -1,4 +1,4 @@
-"""Lessons: visits in the laboratory from which an arm that learns does so before it is measured."""
+"""Lessons: visits in the laboratory from which `adaptive` learns before it is measured."""
 
 import asyncio
 import hashlib

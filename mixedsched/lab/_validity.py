@@ -1,4 +1,4 @@
-"""When a page load counts: browser, server and emulated network must agree that it was what it seems.
+"""When a page load counts: browser, server and emulated network must give the same account of it.
 
 After Sander et al. 2022: every request over HTTP/3, as many connections as the page needs, none of them closed for a reason
 that points to trouble. Firefox has no log of its connections: those are known from the server alone, and how many a page
@@ -48,9 +48,8 @@ class LoadEvidence:
     log: NetLog | None  # the browser's own; None for one that has none
     link: Mapping[str, Any]  # its counters, see emulator.backend.LinkInUse
     server: ServerView = ServerView()
-    sizes: Mapping[str, int] = field(
-        default_factory=dict
-    )  # bytes of files by URL, for a server that keeps no log for us
+    # Bytes of files by URL, for a server that keeps no log for us.
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 def is_of_the_machine(reason: str) -> bool:

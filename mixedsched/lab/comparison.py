@@ -13,7 +13,7 @@ SCORE = "score"  # Lighthouse's overall one among an arm's values: for orientati
 
 
 class Verdict(StrEnum):
-    """The verdict of interval and test on an arm; lower metrics are better."""
+    """What interval and test say of an arm; lower values are better."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -86,9 +86,8 @@ class Effect:
     verdict: Verdict
     more_blocks: int | None  # about so many more would decide; None where decided, or where nothing can be said
     note: str
-    is_exact: bool = (
-        False  # nothing is random, so that one block is the whole truth: no interval, and no p worth its name
-    )
+    # Nothing is random, so that one block is the whole truth: no interval, and no meaningful p.
+    is_exact: bool = False
 
     @property
     def steps(self) -> list[float]:
@@ -146,10 +145,10 @@ class Comparison:
     block_indices: tuple[int, ...]  # of the complete blocks, in the order of the plan
     planned_blocks: int  # without warm-up
     failures: tuple[Failure, ...]
-    median_block: (
-        BlockChoice | None
-    )  # nearest to the estimate in the first primary metric; None without a complete block
-    worst_block: BlockChoice | None  # least in favour of the arms; None likewise
+    # The block nearest to the estimate in the first primary metric, and the one least in favour of the arms; None without a
+    # complete block.
+    median_block: BlockChoice | None
+    worst_block: BlockChoice | None
     note: str
 
     @property

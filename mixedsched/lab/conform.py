@@ -78,7 +78,7 @@ class Examination:
         self.received_bytes = 0
         self.connections = 0
         self.died_after = ""
-        """The probe behind which the server answered no more; empty if it lives."""
+        """The probe after which the server answered no more; empty as long as it answers."""
 
     def look(self) -> None:
         """See that the file is there and large enough.

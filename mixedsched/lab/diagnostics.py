@@ -57,11 +57,11 @@ def held_ms(punctuality: Mapping[str, Any], until_ms: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class HeldUp:
-    """How much this machine has held up an arm's loads, those that count. Medians; None where nothing was recorded."""
+    """By how much this machine delayed an arm's loads, those that count. Medians; None where nothing was recorded."""
 
     arm: str
     relay_ms: float | None  # how long packets were kept beyond their time before the largest paint
-    relay_most_ms: float | None  # the same in the load that has most of it
+    relay_most_ms: float | None  # the same in the load that was delayed most
     server_ms: float | None  # how long the server waited for a processor during the load
     worker_ms: float | None  # how long the browser's worker did
 

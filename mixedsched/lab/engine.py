@@ -29,13 +29,13 @@ class TimeIsUp(Exception):  # noqa: N818 - no error: what is stored counts, and 
 
 
 class RunStore(Protocol):
-    """Keeps the runs of plans: a database, or as much of one as there is to a block."""
+    """Stores the runs of plans: a database, or only the part of one that belongs to a block."""
 
     def runs(self, digest: str) -> Sequence[Mapping[str, Any]]:
         """The records of all runs of a plan, in the order in which they were made."""
 
     def add_run(self, digest: str, block: int, attempt: int, arm: str, record: Mapping[str, Any]) -> None:
-        """Keep one more."""
+        """Store one more."""
 
 
 class Laboratory(Protocol):

@@ -1,4 +1,4 @@
-"""Gives the command of a folder of results again, in a process of its own that does not end with this one."""
+"""Repeats the command of a folder of results, in a process of its own that does not end with this one."""
 
 import contextlib
 import os

@@ -15,7 +15,7 @@ from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.results import open_store
 
 _NETWORK = ("http:", "https:", "ws:", "wss:")
-_CHANGEABLE = re.compile(r"[0-9]+|[0-9a-f]{6,}")  # in a segment of a path: what an application makes up
+_CHANGEABLE = re.compile(r"[0-9a-f]{6,}|[0-9]+")  # in a segment of a path: what an application makes up
 
 
 class Changing(StrEnum):

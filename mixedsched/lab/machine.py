@@ -1,6 +1,8 @@
 """The machine that measures, and the versions of our own programs that make results."""
 
+import contextlib
 import hashlib
+import math
 import os
 import platform
 from importlib.metadata import version
@@ -15,11 +17,34 @@ ADVICE_CODE = (*LOAD_CODE, "advice")  # of strategies that also choose what is m
 
 
 def processors() -> int:
-    """How many processors this process may use, or the number in PYTHON_CPU_COUNT, which Python itself heeds from 3.13 on."""
+    """How many processors this process may use: those that it may run on, or as many as its control group has time for.
+
+    Instead the number in PYTHON_CPU_COUNT, if there is one, which Python itself heeds from 3.13 on.
+    """
     told = os.environ.get("PYTHON_CPU_COUNT", "")
     if told.isdecimal() and int(told) > 0:
         return int(told)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = quota_of()
+    return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
+
+
+def quota_of(own: Path = Path("/proc/self/cgroup"), groups: Path = Path("/sys/fs/cgroup")) -> float | None:
+    """How many processors' time this process may have, as containers (docker --cpus) and services limit it; None without limit.
+
+    own: names its control group. groups: their folders. Source: Linux, cgroup-v2.rst, "cpu.max".
+    """
+    try:
+        name = next(line for line in own.read_text(encoding="utf-8").splitlines() if line.startswith("0::"))
+    except (OSError, StopIteration):
+        return None
+    folder = groups / name.removeprefix("0::").strip("/")
+    quotas = []
+    for group in (folder, *folder.parents):  # a group has no more than those above it
+        with contextlib.suppress(OSError, ValueError):  # ValueError: "max", no limit
+            quota, period = map(int, (group / "cpu.max").read_text(encoding="ascii").split())
+            quotas.append(quota / period)
+    return min(quotas, default=None)
 
 
 def machine_facts() -> dict[str, Any]:

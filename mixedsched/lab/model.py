@@ -177,6 +177,7 @@ class Arrival:
     frames: int
     size_bytes: int
     blocked_bytes: int = 0  # of these, bytes that had to wait for an earlier, lost packet of the response
+    authority: str = ""  # whom it was asked of; "" where the log has no request, and in runs stored before it was kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,18 @@
 """One page load as charts need it: requests joined with what the server logged and when their bytes arrived."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from mixedsched.lab.model import Arrival, Run
 from mixedsched.model.request import Kind
+
+T = TypeVar("T")
+_Address = tuple[str, str]  # host, and path with query
 
 SAME_TIME_MS = 60.0  # by which the browser's two accounts of one request may differ
 
@@ -45,9 +50,8 @@ class SeenResponse:
     arrivals: tuple[Arrival, ...]  # when its bytes came, with the same zero; empty without a network log
     asked_by: str = ""  # name of what asked for it; "" if that was not recorded
     asked_how: str = ""  # by DevTools' word: parser, script, preload, preflight, other
-    ahead: tuple[
-        tuple[str, int], ...
-    ] = ()  # (name, bytes) of what came between its request and its first byte, most first
+    # (name, bytes) of what came between its request and its first byte, most first.
+    ahead: tuple[tuple[str, int], ...] = ()
 
     @property
     def first_byte_ms(self) -> float | None:
@@ -60,20 +64,16 @@ class SeenResponse:
 def responses_of(run: Run) -> tuple[SeenResponse, ...]:
     """The responses of a run in the order in which they were requested. Missing fields become zero or empty.
 
-    The n-th request of a path is joined with the n-th log entry of that path. Arrivals count from the first QUIC event, which
-    comes with the first request: that is the shift between both clocks (a few ms of doubt).
+    The n-th request of an address is joined with the n-th log entry of that address. Arrivals count from the first QUIC event,
+    which comes with the first request: that is the shift between both clocks (a few ms of doubt).
     """
     requests = _requests(run)
-    shift_ms = _shift_ms(requests)
-    logged = _queues((str(entry.get("path", "")), entry) for entry in run.placements)
-    arrivals = _arrivals_by_path(run.arrivals, shift_ms)
+    logged = _grouped((_address(entry.get("authority"), entry.get("path")), entry) for entry in run.placements)
     own_host = urlsplit(str(requests[0].get("url", ""))).netloc if requests else ""
     found = []
-    for item in requests:
-        url = str(item.get("url", ""))
-        path = path_of(url)
-        entries = logged.get(path, [])
-        found.append(_response(item, url, path, own_host, entries.pop(0) if entries else {}, arrivals.pop(path, ())))
+    for item, arrivals in zip(requests, _arrivals_of(requests, run.arrivals), strict=True):
+        entries = logged.get(_address_of(item, logged)) or [{}]
+        found.append(_response(item, own_host, entries.pop(0), arrivals))
     return tuple(replace(item, ahead=_ahead_of(item, found)) for item in found)
 
 
@@ -82,11 +82,11 @@ def _ahead_of(response: SeenResponse, among: Sequence[SeenResponse]) -> tuple[tu
     until_ms = response.first_byte_ms
     if until_ms is None:
         return ()
-    sizes = {
-        item.name: sum(run.size_bytes for run in item.arrivals if response.request_ms < run.to_ms <= until_ms)
-        for item in among
-        if item is not response
-    }
+    sizes: Counter[str] = Counter()
+    for item in among:
+        if item is not response:
+            came = (run.size_bytes for run in item.arrivals if response.request_ms < run.to_ms <= until_ms)
+            sizes[item.name] += sum(came)
     return tuple(
         sorted(((name, size) for name, size in sizes.items() if size), key=lambda entry: (-entry[1], entry[0]))
     )
@@ -119,12 +119,18 @@ def _requests(run: Run) -> list[Mapping[str, Any]]:
     """In the order in which they were made."""
     return sorted(
         (item for item in run.page_load.get("requests") or () if isinstance(item, Mapping)),
-        key=lambda item: (_number(item.get("request_ms")), _number(item.get("start_ms"))),
+        key=lambda item: (_sent_ms(item), _number(item.get("start_ms"))),
     )
 
 
 def _shift_ms(requests: Sequence[Mapping[str, Any]]) -> float:
-    return min((_number(item.get("request_ms")) for item in requests), default=0.0)
+    return min(map(_sent_ms, requests), default=0.0)
+
+
+def _sent_ms(item: Mapping[str, Any]) -> float:
+    """When a request left; for one that never did, when the page asked for it."""
+    sent_ms = item.get("request_ms")
+    return _number(item.get("start_ms") if sent_ms is None else sent_ms)
 
 
 def path_of(url: str) -> str:
@@ -139,15 +145,15 @@ def path_of(url: str) -> str:
 
 
 def _response(
-    item: Mapping[str, Any], url: str, path: str, own_host: str, entry: Mapping[str, Any], arrivals: tuple[Arrival, ...]
+    item: Mapping[str, Any], own_host: str, entry: Mapping[str, Any], arrivals: tuple[Arrival, ...]
 ) -> SeenResponse:
-    request_ms = _number(item.get("request_ms"))
+    url, request_ms = _url_of(item), _sent_ms(item)
     logged_kind = str(entry.get("kind", ""))
     by_type = _KIND_BY_RESOURCE_TYPE.get(str(item.get("resource_type", "")).lower(), Kind.OTHER)
     return SeenResponse(
         name=_name_of(url, own_host),
         url=url,
-        path=path,
+        path=path_of(url),
         kind=Kind(logged_kind) if logged_kind in set(Kind) else by_type,
         signal=str(entry.get("signal") or ""),
         chromium_priority=str(item.get("priority") or entry.get("chromium_priority") or ""),
@@ -170,20 +176,51 @@ def _name_of(url: str, own_host: str) -> str:
     return path_of(url) if host == own_host else f"{host}{path_of(url)}"
 
 
+def _host_of(url: str) -> str:
+    """The host of a URL, which may lack its scheme; "" where there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
 
-def _queues(entries: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
-    queues: dict[str, list[Mapping[str, Any]]] = {}
-    for path, entry in entries:
-        queues.setdefault(path, []).append(entry)
-    return queues
+def _url_of(item: Mapping[str, Any]) -> str:
+    return str(item.get("url", ""))
 
 
-def _arrivals_by_path(arrivals: Sequence[Arrival], shift_ms: float) -> dict[str, tuple[Arrival, ...]]:
-    grouped: dict[str, list[Arrival]] = {}
-    for item in arrivals:
-        shifted = replace(item, from_ms=item.from_ms + shift_ms, to_ms=item.to_ms + shift_ms)
-        grouped.setdefault(path_of(item.path), []).append(shifted)
-    return {path: tuple(sorted(items, key=lambda item: item.from_ms)) for path, items in grouped.items()}
+def _address(authority: object, path: object) -> _Address:
+    """Of a log entry or an arrival."""
+    return _host_of(f"//{authority or ''}"), path_of(str(path or ""))
+
+
+def _address_of(item: Mapping[str, Any], known: Collection[_Address]) -> _Address:
+    """Of a request; without the host where only the path is known, as in log entries and arrivals of earlier versions."""
+    url = _url_of(item)
+    address = _host_of(url), path_of(url)
+    return address if address in known else ("", address[1])
+
+
+def _arrivals_of(requests: Sequence[Mapping[str, Any]], arrivals: Iterable[Arrival]) -> list[tuple[Arrival, ...]]:
+    """For each request, the arrivals of its address until that is asked for again, with the same zero as the requests."""
+    shift_ms = _shift_ms(requests)
+    shifted = (replace(item, from_ms=item.from_ms + shift_ms, to_ms=item.to_ms + shift_ms) for item in arrivals)
+    came = _grouped((_address(item.authority, item.path), item) for item in shifted)
+    places = _grouped((_address_of(item, came), place) for place, item in enumerate(requests))
+    found: list[list[Arrival]] = [[] for _ in requests]
+    for address, asked in places.items():
+        sent_ms = [_sent_ms(requests[place]) for place in asked]
+        for arrival in sorted(came.get(address, ()), key=lambda item: item.from_ms):
+            found[asked[max(0, bisect_right(sent_ms, arrival.from_ms) - 1)]].append(arrival)
+    return [tuple(items) for items in found]
+
+
+def _grouped(parts: Iterable[tuple[_Address, T]]) -> dict[_Address, list[T]]:
+    """The parts of each address, in their order."""
+    found: dict[_Address, list[T]] = {}
+    for address, part in parts:
+        found.setdefault(address, []).append(part)
+    return found

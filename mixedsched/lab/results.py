@@ -119,9 +119,8 @@ class ExperimentFacts:
     versions: Mapping[str, str] = field(default_factory=dict)  # of all programs that make the loads
     history: tuple[int, ...] = ()  # numbers of blocks that were planned one after the other: extending is looking
     gates: tuple[str, ...] = ()  # conditions that the last start was to decide
-    live: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # of a live page: application, url, rules, see sites.site.Application
+    # Of a live page: application, url, rules, see sites.site.Application.
+    live: Mapping[str, Any] = field(default_factory=dict)
     overhead_s: float | None = None  # cost of a load beyond itself: the median over those that count
     work: Mapping[str, str] = field(default_factory=dict)  # what it is a part of, such as {"audit": DIGEST}
 

@@ -16,9 +16,9 @@ _TRIES = 3  # as a machine may be busy for a moment
 
 
 async def relay_lateness() -> Mapping[str, int]:
-    """How late a relay with 10 ms each way lets probes go: percentiles in us, such as "p99_us". A second or so.
+    """How late a relay with 10 ms each way lets probes go: percentiles in us, such as "p99_us". Takes about a second.
 
-    Beyond MAX_LATE_P99_US it is asked again; the last answer counts. Raises MixedschedError if not all of them arrive.
+    Beyond MAX_LATE_P99_US it is measured again; the last result counts. Raises MixedschedError if not all of them arrive.
     """
     late = await _lateness()
     for _ in range(_TRIES - 1):

@@ -81,10 +81,16 @@ def test_a_server_command_that_is_killed_fails_the_run(tmp_path: Path) -> None:
 
 
 def test_packets_that_missed_the_link_or_its_end_are_told_of() -> None:
-    counted = {"packets": 5, "size_bytes": 165, "lost": 1, "missed": 2, "undeliverable": 3}
-    said = "5 packets, 165 B, 1 lost on the way, 2 never met the link, 3 that the system would not send on"
+    counted = {"packets": 5, "size_bytes": 165, "lost": 1, "missed": 2, "too_large": 4, "undeliverable": 3}
+    said = (
+        "5 packets, 165 B, 1 lost on the way, 2 never met the link, 4 too large for the link, "
+        "3 that the system would not send on"
+    )
     assert counters_text(counted) == said
-    assert counters_text({**counted, "missed": 0, "undeliverable": 0}) == "5 packets, 165 B, 1 lost on the way"
+    assert (
+        counters_text({**counted, "missed": 0, "too_large": 0, "undeliverable": 0})
+        == "5 packets, 165 B, 1 lost on the way"
+    )
 
 
 def started(words: list[str]) -> subprocess.Popen[str]:

@@ -48,7 +48,10 @@ def test_the_connections_that_were_used_with_their_hol_and_losses() -> None:
 
 
 def test_the_order_of_arrival_with_what_had_to_wait() -> None:
-    assert run(log()).arrivals == (Arrival("/", 4.0, 4.0, 1, 700), Arrival("/", 6.0, 6.0, 1, 1200, blocked_bytes=1200))
+    assert run(log()).arrivals == (
+        Arrival("/", 4.0, 4.0, 1, 700, authority="a.test"),
+        Arrival("/", 6.0, 6.0, 1, 1200, blocked_bytes=1200, authority="a.test"),
+    )
 
 
 @pytest.mark.parametrize("truncated", [False, True])

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import UsageError
-from mixedsched.lab._live import Journal, rules_of, why_absent
+from mixedsched.lab._live import Journal, files_name, rules_of, why_absent
 from mixedsched.lab._served import planned_arms, served_arms
 from mixedsched.lab._validity import application_fault
 from mixedsched.lab.live import Changing, live_view
@@ -65,6 +65,12 @@ def test_what_a_live_page_cannot_have_is_refused() -> None:
         refuse_not_live(PAGE, "relay", Origins.MERGE)
 
 
+def test_edges_of_two_arms_share_no_journal_however_long_their_labels_are() -> None:
+    long = "mixed:" + ",".join(f"parameter_{number}=0.5" for number in range(5))
+    labels = (long, f"{long} (rules)", "eps", "EPS")
+    assert len({files_name(label, "loads") for label in labels}) == len(labels)
+
+
 # What loads do not repeat
 
 
@@ -73,6 +79,13 @@ def test_a_random_address_is_told_once_with_how_many_there_were() -> None:
     told = {item.address: item for item in live_view(runs, PAGE).changing}
     assert set(told) == {"/a.js?v=*", "/img/*.png"}
     assert {(item.what, item.loads, item.values) for item in told.values()} == {(Changing.ADDRESS, 3, 3)}
+
+
+def test_addresses_with_hashes_are_one_however_their_digits_are_mixed() -> None:
+    hashes = ("3fa9bc12", "abcdef01", "123abcde", "00000000")
+    runs = [run({PAGE: 10, f"{HOME}/assets/app.{name}.js": 5}) for name in hashes]
+    (only,) = live_view(runs, PAGE).changing
+    assert (only.what, only.address, only.loads, only.values) == (Changing.ADDRESS, "/assets/app.*.js", 4, 4)
 
 
 def test_an_address_that_some_loads_do_without_is_told_as_it_is() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mixedsched.lab.machine import ADVICE_CODE, LOAD_CODE, own_versions, processors
+from mixedsched.lab import machine
+from mixedsched.lab.machine import ADVICE_CODE, LOAD_CODE, own_versions, processors, quota_of
 from mixedsched.world import places
 
 
@@ -62,9 +63,41 @@ def test_processors_are_those_it_is_bound_to_unless_python_is_told_a_number(
     told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHON_CPU_COUNT", told)
+    monkeypatch.setattr(machine, "quota_of", lambda: None)
     assert processors() == (3 if told == "3" else len(os.sched_getaffinity(0)))
 
 
 def test_every_room_that_a_load_uses_is_counted() -> None:
     rooms = {path.name for path in places.PACKAGE.iterdir() if (path / "__init__.py").is_file()}
     assert rooms - {room for room in ADVICE_CODE if "." not in room} == {"report", "cli"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "quota"),
+    [
+        ({"": "max 100000", "pod": "max 100000"}, None),
+        ({"pod": "150000 100000"}, 1.5),
+        ({"": "400000 100000", "pod": "150000 50000"}, 3.0),
+        ({"pod": "800000 100000", "": "200000 100000"}, 2.0),
+        ({}, None),
+    ],
+)
+def test_containers_are_limited_by_the_time_of_their_control_group(
+    limits: dict[str, str], quota: float | None, tmp_path: Path
+) -> None:
+    (tmp_path / "cgroup").write_text("1:cpu:/else\n0::/pod/app\n")
+    for group, limit in limits.items():
+        (tmp_path / "groups" / group).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "groups" / group / "cpu.max").write_text(f"{limit}\n")
+    assert quota_of(tmp_path / "cgroup", tmp_path / "groups") == quota
+    assert quota_of(tmp_path / "none", tmp_path / "groups") is None
+
+
+@pytest.mark.parametrize(("quota", "count"), [(None, 4), (0.5, 1), (1.5, 2), (64.0, 4)])
+def test_no_more_processes_are_started_than_have_a_processor(
+    quota: float | None, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHON_CPU_COUNT", raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3})
+    monkeypatch.setattr(machine, "quota_of", lambda: quota)
+    assert processors() == count

@@ -77,8 +77,59 @@ def test_what_came_between_request_and_first_byte_was_ahead_of_it() -> None:
     assert picture(asked()).ahead == (("/app.js", 12_000), ("/", 500))
 
 
+def test_what_was_asked_for_twice_was_ahead_all_the_same() -> None:
+    run = asked()
+    again = {"url": "https://shop.test/app.js", "request_ms": 500.0, "start_ms": 500.0, "end_ms": 510.0}
+    twice = replace(run, page_load={"requests": [*run.page_load["requests"], again]})
+    assert picture(twice).ahead == (("/app.js", 12_000), ("/", 500))
+
+
 def test_without_a_network_log_nobody_knows_what_was_ahead() -> None:
     assert picture(replace(asked(), arrivals=())).ahead == ()
+
+
+def test_what_never_left_is_where_the_page_asked_for_it() -> None:
+    requests = [
+        {"url": "https://elsewhere.test/x.png", "request_ms": None, "start_ms": 40.0, "end_ms": 41.0},
+        {"url": "https://shop.test/", "request_ms": 5.0, "start_ms": 2.0, "end_ms": 30.0},
+    ]
+    seen = responses_of(Run(1, 1, "arm", 0, RunStatus.OK, page_load={"requests": requests}))
+    assert [(item.name, item.start_ms, item.request_ms) for item in seen] == [
+        ("/", 2.0, 5.0),
+        ("elsewhere.test/x.png", 40.0, 40.0),
+    ]
+
+
+def test_one_path_on_two_hosts_is_two_responses() -> None:
+    hosts = ("shop.test", "cdn.test")
+    requests = [
+        {"url": f"https://{host}/", "request_ms": at_ms, "start_ms": at_ms, "end_ms": 90.0}
+        for host, at_ms in zip(hosts, (0.0, 20.0), strict=True)
+    ]
+    came_ms = zip(hosts, (50, 30), strict=True)
+    arrivals = [Arrival("/", at_ms, at_ms + 5, 1, 100, authority=f"{host}:443") for host, at_ms in came_ms]
+    placements = [{"authority": host, "path": "/", "placement": f"as {host}"} for host in reversed(hosts)]
+    run = Run(
+        *(1, 1, "arm", 0, RunStatus.OK),
+        page_load={"requests": requests},
+        arrivals=tuple(arrivals),
+        placements=tuple(placements),
+    )
+    seen = [(item.name, item.placement, [part.from_ms for part in item.arrivals]) for item in responses_of(run)]
+    assert seen == [("/", "as shop.test", [50]), ("cdn.test/", "as cdn.test", [30])]
+    unnamed = replace(run, arrivals=tuple(replace(item, authority="") for item in arrivals))
+    assert sum(len(item.arrivals) for item in responses_of(unnamed)) == 2, "as stored by earlier versions"
+
+
+def test_what_comes_after_an_address_was_asked_for_again_is_of_that_request() -> None:
+    requests = [
+        {"url": "https://shop.test/news", "request_ms": at_ms, "start_ms": at_ms, "end_ms": at_ms + 90}
+        for at_ms in (100.0, 500.0)
+    ]
+    since_first_ms = (430.0, 50.0, 80.0)
+    arrivals = tuple(Arrival("/news", at_ms, at_ms + 5, 1, 10) for at_ms in since_first_ms)
+    run = Run(1, 1, "arm", 0, RunStatus.OK, page_load={"requests": requests}, arrivals=arrivals)
+    assert [[part.from_ms for part in item.arrivals] for item in responses_of(run)] == [[150, 180], [530]]
 
 
 def test_who_asked_is_told_by_the_name_that_its_row_has() -> None:

@@ -28,10 +28,12 @@ export async function repaint() {
 
 /**
  * Ends it. timeOrigin_ms: of the page, Unix time; repainted_ms: when it was repainted; largest_ms: its largest paint, since its
- * time origin. Returns screenshots, {at_ms, jpeg_base64}, in order, since then; those from before have times below 0.
+ * time origin. Returns screenshots, {at_ms, jpeg_base64}, in order, since then; those from before have times below 0. Of a page that
+ * moves all the time, only every n-th is taken.
  */
 export async function endFilm(timeOrigin_ms, repainted_ms, largest_ms) {
-  const LARGEST_PX = 500; // as in Chromium's traces
+  const LARGEST_PX = 500; // as in Chromium's traces,
+  const SHOTS_MAX = 450; // which have so many; each takes Speed Index some hundredths of a second
   const {recordingStart, frames} = await window.windowUtils.stopCompositionRecording(false);
   const {left, top, width, height} = window.gBrowser.selectedBrowser.getBoundingClientRect();
   const drawing = (width_px, height_px) => {
@@ -51,14 +53,17 @@ export async function endFilm(timeOrigin_ms, repainted_ms, largest_ms) {
   const picture = () => shot.canvas.toDataURL('image/jpeg', 0.8).split(',')[1];
   const take = at_ms => shots.push({at_ms, jpeg_base64: picture()});
   take(recordingStart - timeOrigin_ms);
-  for (const {timeOffset, dataUri} of frames) {
+  const count = frames.filter(({timeOffset}) => recordingStart + timeOffset < repainted_ms).length;
+  const every = Math.max(1, Math.ceil(count / SHOTS_MAX));
+  for (const [place, {timeOffset, dataUri}] of frames.entries()) {
     const image = new window.Image();
     image.src = dataUri;
     await image.decode();
     whole.setTransform(1, 0, 0, -1, 0, image.height);
     whole.drawImage(image, 0, 0);
-    shot.drawImage(whole.canvas, left, top, width, height, 0, 0, shot.canvas.width, shot.canvas.height);
     const taken_ms = recordingStart + timeOffset;
+    if (taken_ms < repainted_ms && place < count - 1 && place % every !== 0) continue;
+    shot.drawImage(whole.canvas, left, top, width, height, 0, 0, shot.canvas.width, shot.canvas.height);
     if (taken_ms < repainted_ms) take(taken_ms - timeOrigin_ms);
     else if (shots.at(-1).at_ms < largest_ms) take(largest_ms);
     else shots.at(-1).jpeg_base64 = picture();

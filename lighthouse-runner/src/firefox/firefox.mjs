@@ -1,6 +1,7 @@
 /** One Firefox for one run, with WebDriver BiDi at a port. */
 
-import {mkdir, writeFile} from 'node:fs/promises';
+import {mkdir, readFile, writeFile} from 'node:fs/promises';
+import {freemem} from 'node:os';
 import {join} from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
 
@@ -14,6 +15,11 @@ import {preferencesOf, userJs} from './preferences.mjs';
 
 const START_LIMIT_MS = 30_000;
 const LISTENING = /WebDriver BiDi listening on (ws:\/\/\S+)\s/;
+
+// The film has a picture of the window for each change, and the browser keeps them all until the end. A load whose film fills the
+// memory is given up, before the system ends whatever program it chooses.
+const LOOK_MS = 500;
+const MOST_BYTES = Math.max(2 ** 30, freemem() / 2);
 
 // The window is larger than the page's viewport by its bars, and never as narrow as a phone.
 const WINDOW_MIN_PX = 500;
@@ -60,11 +66,29 @@ export class Firefox extends BrowserProcess {
     return super.died(reason);
   }
 
+  /** A promise that rejects when the film fills the memory; it never resolves. */
+  async overflow(most_bytes = MOST_BYTES) {
+    for (let bytes = 0; bytes !== null; bytes = await residentBytes(this.process.pid)) {
+      if (bytes > most_bytes) {
+        throw new RunFailure('film_too_large', `the page changed its looks for so long that Firefox took ${Math.round(bytes / 1e6)} MB to record it`);
+      }
+      await sleep(LOOK_MS, undefined, {ref: false});
+    }
+    return new Promise(() => {});
+  }
+
   /** A promise that rejects when it should have begun to listen. */
   async silence() {
     await sleep(START_LIMIT_MS, undefined, {ref: false});
     throw new RunFailure('firefox_start', `no WebDriver BiDi after ${START_LIMIT_MS / 1000} s: ${this.stderrTail.trim()}`);
   }
+}
+
+/** The memory that a process uses; null where the system does not tell, or it has ended. */
+async function residentBytes(pid) {
+  const facts = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  const [, kb] = facts.match(/^VmRSS:\s+(\d+) kB$/m) ?? [];
+  return kb === undefined ? null : Number(kb) * 1024;
 }
 
 /** Whatever it keeps outside its profile, downloads too, goes there as well. */

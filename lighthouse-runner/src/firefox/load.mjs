@@ -17,12 +17,11 @@ import {framesOf} from '../frames.mjs';
 import {WARNING_TOO_SLOW} from '../load-end.mjs';
 import {lastChanges, POLL_MS, Settling, untilSettled} from '../settling.mjs';
 import {Bidi, BidiError} from './bidi.mjs';
-import {endFilm, NAVIGATION_US, repaint, startFilm, traceOf} from './film.mjs';
+import {askedAtTheEnd, SANDBOX} from './end.mjs';
+import {endFilm, NAVIGATION_US, startFilm, traceOf} from './film.mjs';
 import {Firefox} from './firefox.mjs';
 import {Requests} from './requests.mjs';
 
-const SANDBOX = 'mixedsched'; // a world of our own in the page
-const SNIPPET_CHARS = 200;
 const VALUE_OF = {'first-contentful-paint': 'fcp_ms', 'largest-contentful-paint': 'lcp_ms', 'speed-index': 'si_ms'};
 
 /** Do a job. Returns the answer without id. Throws RunFailure. */
@@ -42,7 +41,7 @@ export async function runInFirefox(job) {
 /** What a load shows. The browser is gone afterwards. */
 async function seenIn(firefox, job, expired) {
   try {
-    const seen = await Promise.race([loadOnce(firefox, job), firefox.died(), expired]);
+    const seen = await Promise.race([loadOnce(firefox, job), firefox.died(), firefox.overflow(), expired]);
     return {...seen, ended_ms: performance.now()};
   } catch (error) {
     throw await firefox.causeOf(error);
@@ -62,8 +61,8 @@ async function loadOnce(firefox, job) {
     const benchmark_index = await bidi.run(tab, pageFunctions.computeBenchmarkIndex);
     await bidi.run(window, startFilm);
     const ended = await loaded(bidi, tab, job, requests, settling);
-    const page = await bidi.run(tab, whatThePageTells, [SNIPPET_CHARS], {sandbox: SANDBOX});
-    const repainted_ms = await bidi.run(tab, repaint, [], {sandbox: SANDBOX});
+    const {page, repainted_ms} = await askedAtTheEnd(bidi, tab);
+    if (ended === 'limit' && !page.is_there) throw new RunFailure('navigation:NO_ANSWER', `the page did not answer within ${job.max_wait_s} s`);
     const shots = await bidi.run(window, endFilm, [page.time_origin_ms, repainted_ms, page.lcp_ms ?? page.fcp_ms ?? 0]);
     return {page, shots, ended, benchmark_index, requests: requests.list(page.time_origin_ms), version: bidi.capabilities.browserVersion};
   } finally {
@@ -105,26 +104,6 @@ async function loaded(bidi, tab, {url, max_wait_s}, requests, settling) {
   return untilSettled(settling, {network: () => requests.network, ask}, end_ms);
 }
 
-/** Runs in the page: moments, in ms since its time origin, and the largest paint. */
-async function whatThePageTells(snippet_chars) {
-  const largest = await new Promise(resolve => {
-    new PerformanceObserver(list => resolve(list.getEntries().at(-1))).observe({type: 'largest-contentful-paint', buffered: true});
-    setTimeout(() => resolve(null), 500); // there was none
-  });
-  const [navigation] = performance.getEntriesByType('navigation');
-  const past = moment_ms => (moment_ms > 0 ? moment_ms : null);
-  return {
-    time_origin_ms: performance.timeOrigin,
-    ttfb_ms: past(navigation.responseStart),
-    dom_content_loaded_ms: past(navigation.domContentLoadedEventEnd),
-    load_ms: past(navigation.loadEventEnd),
-    fcp_ms: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null,
-    lcp_ms: largest?.startTime ?? null,
-    lcp_url: largest?.url || null,
-    lcp_element: largest?.element?.outerHTML.slice(0, snippet_chars) ?? null,
-  };
-}
-
 async function answerOf(job, {page, shots, ended, benchmark_index, requests, version}, {start_ms, total_ms}) {
   const traceEvents = traceOf(shots);
   const film = await speedline(traceEvents, {timeOrigin: NAVIGATION_US, fastMode: true, include: 'speedIndex'});
@@ -157,7 +136,7 @@ function observedOf(page, shots, film, requests) {
     si_ms: film.speedIndex || null,
     first_visual_change_ms: film.first ?? null,
     last_visual_change_ms: film.complete ?? null,
-    lcp_load_start_ms: hero?.start_ms ?? null,
+    lcp_load_start_ms: hero?.request_ms ?? null, // as Lighthouse has it: when the request left
     lcp_load_end_ms: hero?.end_ms ?? null,
     trace_end_ms: shots.at(-1).at_ms,
   };

@@ -1,5 +1,8 @@
 /** The requests of a load, from BiDi's network events, in the words that run.mjs has for Chromium's. */
 
+// More than any page needs: a script that asks in a loop fills no memory.
+const REQUESTS_MAX = 10_000;
+
 // How many requests under way Lighthouse overlooks.
 const OVERLOOKED = 2;
 
@@ -14,29 +17,28 @@ const WITHOUT_DESTINATION = {xmlhttprequest: 'XHR', fetch: 'Fetch'};
 export class Requests {
   constructor() {
     this.found = new Map();
-    this.underWay = new Set();
+    this.underWay = new Set(); // without streams of events, which stay open and belong to no load
   }
 
-  /** Take an event of the module "network". Returns whether a request has begun or ended. */
+  /** Take an event of the module "network". Returns whether a request has begun or ended. Requests beyond REQUESTS_MAX are not kept. */
   take({method, params}) {
-    const {request, redirectCount} = params;
+    const {request, redirectCount, response, errorText} = params;
     if (!/^https?:/.test(request.url)) return false;
     const key = `${request.request}/${redirectCount}`;
-    const record = this.found.get(key) ?? {};
-    this.found.set(key, {...record, request, response: params.response ?? record.response ?? null, failure: params.errorText ?? null});
-    if (method === 'network.beforeRequestSent') this.underWay.add(key);
-    if (method === 'network.responseCompleted' || method === 'network.fetchError') {
-      this.found.get(key).isOver = true;
-      this.underWay.delete(key);
-      return true;
+    const begins = method === 'network.beforeRequestSent';
+    const isOver = method === 'network.responseCompleted' || method === 'network.fetchError';
+    if (isOver || typeOf(request) === EVENT_STREAM) this.underWay.delete(key);
+    else if (begins) this.underWay.add(key);
+    const record = this.found.get(key) ?? {response: null, isOver: false};
+    if (this.found.has(key) || this.found.size < REQUESTS_MAX) {
+      this.found.set(key, {request, response: response ?? record.response, failure: errorText ?? null, isOver: record.isOver || isOver});
     }
-    return method === 'network.beforeRequestSent';
+    return begins || isOver;
   }
 
-  /** What Settling.network takes: streams of events stay open, and belong to no load. */
+  /** What Settling.network takes. */
   get network() {
-    const count = [...this.underWay].filter(key => typeOf(this.found.get(key).request) !== EVENT_STREAM).length;
-    return {isIdle: count === 0, isNearlyIdle: count <= OVERLOOKED};
+    return {isIdle: this.underWay.size === 0, isNearlyIdle: this.underWay.size <= OVERLOOKED};
   }
 
   /** All that went over the network, in order of their start. timeOrigin_ms: of the page, Unix time. */
@@ -48,7 +50,7 @@ export class Requests {
   }
 }
 
-function describe({request, response, failure, isOver = false}, timeOrigin_ms) {
+function describe({request, response, failure, isOver}, timeOrigin_ms) {
   const since = unix_ms => (unix_ms > 0 ? Math.max(0, Math.round((unix_ms - timeOrigin_ms) * 1000) / 1000) : null);
   const {requestTime, requestStart, responseEnd} = request.timings;
   return {

@@ -24,6 +24,7 @@ _COUNTED = {
     "reordered": "reordered",
     "missed": "never met the link",
     "dropped_at_port": "never met the link",
+    "too_large": "too large for the link",
     "undeliverable": "that the system would not send on",
 }
 

@@ -1,4 +1,4 @@
-"""The browser, one real page load, and what it shows: is this machine punctual while a browser works, and what would help?"""
+"""The browser, one real page load, and whether this machine is punctual while a browser works; if not, what would help."""
 
 import asyncio
 import getpass
@@ -136,7 +136,7 @@ def advice(network: Promptness) -> tuple[str, ...]:
         line = f"echo '{_user()} - rtprio 1' | sudo tee /etc/security/limits.d/mixedsched.conf"
         more.append(f"`{line}`, and a new login, {real_time}")
         python = Path(sys.executable).resolve()
-        more.append(f"`sudo setcap cap_sys_nice+ep {python}` does so, too, for all that this Python runs")
+        more.append(f"`sudo setcap cap_sys_nice+ep {python}` also does so, for everything that this Python runs")
     if processors() < 2:
         more.append(
             "a second processor lets the browser work while packets are delivered; this process may use only one"

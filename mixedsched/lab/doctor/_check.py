@@ -30,9 +30,8 @@ def checked(name: str, prove: Callable[[], str], *, is_optional: bool = False) -
     except MixedschedError as error:
         detail = f"{error.what}: {error.why}" if error.why else error.what
         return Check(name, False, detail, error.fix, isinstance(error, MissingPartError), is_optional)
+    except TimeoutError:
+        detail, fix = "it took too long", "end what else is running here, and try again"
     except OSError as error:
-        if isinstance(error, TimeoutError):
-            return Check(
-                name, False, "it took too long", "end what else is running here, and try again", False, is_optional
-            )
-        return Check(name, False, error.strerror or str(error), "check the limits of this account", False, is_optional)
+        detail, fix = error.strerror or str(error), "check the limits of this account"
+    return Check(name, False, detail, fix, is_optional=is_optional)

@@ -1,8 +1,11 @@
 """Folders that appear whole: written aside, renamed to their name at the end."""
 
+import contextlib
+import glob
 import hashlib
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -10,6 +13,9 @@ from mixedsched.errors import SiteError
 from mixedsched.sites.site.paths import is_confined, shown
 
 _FINGERPRINT_LENGTH = 16  # hex digits
+# What mkdtemp and we put behind a folder's name: behind a longer name that begins like it, there is more.
+_MADE_UP, _ASIDE_SUFFIX = "?" * 8, ".unfinished"
+_GIVEN_UP_S = 24 * 3600  # nothing that is being written is as old
 
 
 def make_folder(target: Path, fill: Callable[[Path], None], is_good: Callable[[], bool]) -> None:
@@ -17,11 +23,12 @@ def make_folder(target: Path, fill: Callable[[Path], None], is_good: Callable[[]
 
     fill: writes into an empty folder, which is then renamed. is_good: whether `target`, as it is, will do: if another
     process was faster, its folder stays. Raises SiteError if it cannot be written, and what fill raises; then `target`
-    is as before.
+    is as before. What processes that were killed have left beside it is removed a day later, by the next one.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        _sweep(target)
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=_ASIDE_SUFFIX, dir=target.parent))
     except OSError as error:
         raise _unwritable(target, error) from error
     try:
@@ -69,6 +76,17 @@ def require_writable(target: Path) -> None:
         Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=place)).rmdir()
     except OSError as error:
         raise _unwritable(target, error) from error
+
+
+def _sweep(target: Path) -> None:
+    """Remove what earlier calls for this folder have left, and put back what one had moved away for good."""
+    for aside in target.parent.glob(f".{glob.escape(target.name)}-{_MADE_UP}{_ASIDE_SUFFIX}"):
+        with contextlib.suppress(OSError):  # another process sweeps, too; or it is not ours
+            if time.time() - aside.lstat().st_mtime < _GIVEN_UP_S:
+                continue
+            if not target.exists() and not target.is_symlink() and (aside / "old").exists():
+                (aside / "old").rename(target)
+            shutil.rmtree(aside)
 
 
 def _put_in_place(fresh: Path, target: Path, old: Path, is_good: Callable[[], bool]) -> None:

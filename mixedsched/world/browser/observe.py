@@ -1,4 +1,4 @@
-"""Watches page loads in real Chromium: its requests, their order and reasons, the responses, and how they form the page."""
+"""Watches page loads in Chromium: the requests, their order and reasons, the responses, and how they form the page."""
 
 import asyncio
 from collections.abc import Mapping

@@ -40,7 +40,7 @@ _FIREFOX_FIELDS = ("url", "hosts", "address", "form_factor", "limit_s", "max_wai
 class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to the load
     """A page load gave no result.
 
-    reason: for machines; one of timeout, chrome_start, chrome_died, firefox_start, firefox_died, page_crashed,
+    reason: for machines; one of timeout, chrome_start, chrome_died, firefox_start, firefox_died, film_too_large, page_crashed,
     runtime_error:CODE (Lighthouse's), navigation:CODE, metric_missing:NAME, bad_job, internal, and, from our side,
     worker_died, worker_silent, bad_answer. detail: for people.
     """
@@ -133,7 +133,7 @@ class LoadedRequest:
 
     @property
     def was_cut_off(self) -> bool:
-        """Whether its connection failed, and not what was asked for: pages cancel requests, and browsers refuse some."""
+        """Whether its connection failed; requests that a page has cancelled, or the browser has refused, are not meant."""
         return self.failure is not None and self.failure.startswith(_CONNECTION_FAILURES)
 
 

@@ -1,5 +1,5 @@
-"""The lighthouse-runner: a Node process that answers one question at a time, and is replaced when it fails; and page loads in
-real Chromium, by Lighthouse, or in Firefox, one at a time.
+"""The lighthouse-runner, a Node process that answers one question at a time and is replaced when it fails; and page loads with
+it, one at a time: in Chromium, scored by Lighthouse, or in Firefox.
 """
 
 import asyncio

@@ -36,9 +36,9 @@ _TIMER_SLACK = Path("/proc/self/timerslack_ns")  # by default, naps are 50 us lo
 
 @contextmanager
 def kept_awake(*, everywhere: bool = False) -> Iterator[int]:
-    """Keep the processors from sleeping until the end of the `with`; yields how many.
+    """Keep the processors from sleeping until the end of the `with`; yields how many of them.
 
-    None if the machine is not virtual, unless `everywhere`, and none if the system has no priority that gives way.
+    That is 0 where the machine is not virtual, unless `everywhere`, and where the system has no priority that gives way.
     """
     watchers = [_start(processor) for processor in processors_to_keep_awake(everywhere=everywhere)]
     try:

@@ -1,4 +1,4 @@
-"""What an emulated network offers to a measurement: places for server and client, and a link for each run.
+"""What an emulated network offers to a measurement: places where server and client run, and a link for each run.
 
 There are three: `relay` (userspace, no privilege, repeats exactly), `netns` (the kernel's tbf and netem in namespaces) and
 `vm` (the same inside a router in a virtual machine, for kernels without netem).

@@ -1,8 +1,8 @@
 """A lab that stays up: a process, `python -m mixedsched.world.emulator.keeper`, that holds a back end until it is told to end.
 
 It reads one line of JSON, {"backend": "netns", "profile": facts, "name": "4g", "seed": 1}, sets the link up, writes what there
-is to standing.json in the registry, answers with it, and waits for SIGTERM, or for the end of what it holds, of which it then
-writes to ended.json. Unlike other children it outlives the program that started it, in a session of its own.
+is to standing.json in the registry, answers with it, and waits for SIGTERM, or for the end of what it holds, which it then
+records in ended.json. Unlike other children it outlives the program that started it, in a session of its own.
 """
 
 import asyncio

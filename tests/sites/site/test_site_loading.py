@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,41 @@ def test_a_folder_that_cannot_take_its_place_leaves_the_one_that_was_there(
     with pytest.raises((SiteError, KeyboardInterrupt)):
         make_folder(tmp_path / "site", lambda _folder: None, lambda: False)
     assert [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*"))] == ["site", "site/old"]
+
+
+def left_behind(aside: Path, *, hours: float) -> None:
+    """What a process that was killed so long ago has written."""
+    write_files(aside, {"new/index.html": "half"})
+    long_ago_s = time.time() - hours * 3600
+    os.utime(aside, (long_ago_s, long_ago_s))
+
+
+def test_what_a_killed_process_left_is_removed_a_day_later_and_nothing_else(tmp_path: Path) -> None:
+    left_behind(tmp_path / ".site-k1ll3d_1.unfinished", hours=25)
+    left_behind(tmp_path / ".site-w0rk1ng_.unfinished", hours=23)
+    left_behind(tmp_path / ".site-settings", hours=99)
+    left_behind(tmp_path / ".site-two-k1ll3d_1.unfinished", hours=99)
+    make_folder(tmp_path / "site", lambda folder: write_files(folder, {"index.html": "x"}), lambda: False)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "site",
+        ".site-w0rk1ng_.unfinished",
+        ".site-settings",
+        ".site-two-k1ll3d_1.unfinished",
+    }
+
+
+def test_a_folder_that_a_killed_process_had_moved_away_comes_back(tmp_path: Path) -> None:
+    aside = tmp_path / ".site-k1ll3d_1.unfinished"
+    write_files(aside, {"old/index.html": "the only copy"})
+    left_behind(aside, hours=25)
+
+    def fill(_: Path) -> None:
+        raise SiteError("there is nothing new")
+
+    with pytest.raises(SiteError):
+        make_folder(tmp_path / "site", fill, lambda: False)
+    assert (tmp_path / "site" / "index.html").read_text() == "the only copy"
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
 def test_a_bundled_site_comes_before_a_folder_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,16 @@ class FixtureSite:
         return PageLoadJob(f"https://site.test{path}", hosts, (self.spki_sha256,), **options)
 
 
+def is_talked_to(port_file: Path) -> bool:
+    """Whether somebody is connected to the port of DevTools that a browser has written there."""
+    try:
+        port = int(port_file.read_text().partition("\n")[0])
+        sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    except (OSError, ValueError):  # not written yet, or gone already
+        return False
+    return any((facts[1], facts[3]) == (f"0100007F:{port:04X}", "01") for facts in sockets)  # address, state
+
+
 @dataclass(frozen=True)
 class BrowserProcesses:
     """The processes whose command line names a directory: those of the browsers with a profile below it."""
@@ -116,12 +126,12 @@ class BrowserProcesses:
             time.sleep(0.05)
         return self.pids()
 
-    def wait_for_page(self) -> list[int]:
-        """Pids once DevTools has answered and the browser is at work."""
-        started = self.wait_until(lambda _: any(self.directory.glob("*/DevToolsActivePort")), limit_s=NEVER_HANGS_S)
-        assert started, "the browser did not start"
-        time.sleep(1.0)
-        return self.pids()
+    def wait_until_at_work(self) -> list[int]:
+        """Pids once a browser has started, and its worker is talking to it."""
+        port_files = "*/DevToolsActivePort"
+        found = self.wait_until(lambda _: any(map(is_talked_to, self.directory.glob(port_files))), NEVER_HANGS_S)
+        assert found, "the browser did not start"
+        return found
 
     def wait_for_none(self) -> list[int]:
         return self.wait_until(lambda found: not found, limit_s=NEVER_HANGS_S)

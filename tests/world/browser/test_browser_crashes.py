@@ -85,7 +85,7 @@ def test_a_stopped_browser_is_a_timeout_and_is_killed(
     async def run() -> None:
         async with LighthouseRunner(temp_dir=tmp_path) as runner:
             load = asyncio.create_task(runner.run(site.job("/", limit_s=6.0)))
-            signal_all(await asyncio.to_thread(browsers.wait_for_page), signal.SIGSTOP)
+            signal_all(await asyncio.to_thread(browsers.wait_until_at_work), signal.SIGSTOP)
             await load
 
     with pytest.raises(PageLoadFailed) as caught:
@@ -101,7 +101,7 @@ def test_a_browser_that_is_killed_fails_the_load_at_once(
     async def run() -> None:
         async with LighthouseRunner(temp_dir=tmp_path) as runner:
             load = asyncio.create_task(runner.run(site.job("/")))
-            signal_all(await asyncio.to_thread(browsers.wait_for_page), signal.SIGKILL)
+            signal_all(await asyncio.to_thread(browsers.wait_until_at_work), signal.SIGKILL)
             await asyncio.wait_for(load, NEVER_HANGS_S)  # less than the job's own limit: the death is noticed
 
     with pytest.raises(PageLoadFailed) as caught:
@@ -118,7 +118,7 @@ def test_killing_the_worker_kills_the_browser_and_the_runner_starts_another(
             killed = runner.worker_pid
             assert killed is not None
             load = asyncio.create_task(runner.run(site.job("/")))
-            await asyncio.to_thread(browsers.wait_for_page)
+            await asyncio.to_thread(browsers.wait_until_at_work)
             os.kill(killed, signal.SIGKILL)
             with pytest.raises(PageLoadFailed) as caught:
                 await load
@@ -137,7 +137,7 @@ def test_a_cancelled_load_leaves_nothing(site: FixtureSite, tmp_path: Path, brow
     async def run() -> list[int]:
         async with LighthouseRunner(temp_dir=tmp_path) as runner:
             load = asyncio.create_task(runner.run(site.job("/")))
-            await asyncio.to_thread(browsers.wait_for_page)
+            await asyncio.to_thread(browsers.wait_until_at_work)
             load.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await load
@@ -207,7 +207,7 @@ def test_killing_the_python_process_ends_worker_and_browser_and_removes_the_prof
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         worker = int(parent.stdout.readline())
-        browsers.wait_for_page()
+        browsers.wait_until_at_work()
         parent.kill()
     assert browsers.wait_for_none() == []
     assert ends_within(worker, limit_s=NEVER_HANGS_S)

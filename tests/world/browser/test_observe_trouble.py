@@ -179,7 +179,7 @@ def test_a_browser_that_dies_is_the_reason_although_its_connection_breaks_first(
             hosts, keys = {"site.test": site.port}, (site.spki_sha256,)
             job = ObservationJob("https://site.test/never/document", hosts, spki_sha256=keys, screenshot=False)
             load = asyncio.create_task(observer.observe(job))
-            for pid in await asyncio.to_thread(browsers.wait_for_page):
+            for pid in await asyncio.to_thread(browsers.wait_until_at_work):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             await asyncio.wait_for(load, NEVER_HANGS_S)

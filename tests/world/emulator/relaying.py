@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mixedsched.model.profile import Direction, Profile
 
 LOOPBACK = "127.0.0.1"
@@ -27,6 +29,14 @@ def udp(host: str = LOOPBACK) -> Iterator[socket.socket]:
         sock.bind((host, 0))
         sock.settimeout(10)
         yield sock
+
+
+def needs_ipv6() -> None:
+    try:
+        with udp("::1"):
+            return
+    except OSError:
+        pytest.skip("no IPv6 on the loopback interface")
 
 
 @contextmanager

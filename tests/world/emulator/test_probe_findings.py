@@ -191,8 +191,15 @@ def test_a_link_that_lets_nothing_pass_is_off_and_no_error() -> None:
     silent = ProbeArrivals(sending, nothing, nothing, nothing)
     for judge in (probe_timing.delay_finding, probe_timing.queue_finding, probe_timing.trains_rate_finding):
         assert judge(silent, STUDY, "down").verdict is LinkVerdict.OFF
-    assert probe_timing.saturated_rate_finding(silent, PLAIN, "down").verdict is LinkVerdict.OFF
+    for direction in (PLAIN, Direction(trace=Trace("t", (1, 2, 10)), queue_bytes=30_000)):
+        assert probe_timing.saturated_rate_finding(silent, direction, "down").verdict is LinkVerdict.OFF
     assert probe_losses.loss_finding(silent, STUDY, "down", overflowed=0).measured == 1.0
+
+
+def test_however_slow_a_link_is_something_is_sent_over_it() -> None:
+    crawling = Direction(rate_bps=10)
+    for sending in (probe_plan.numbers(crawling, 1.0), probe_plan.first_numbers(crawling)):
+        assert list(sending.offsets_ns()) == [0]
 
 
 @given(fates=st.lists(st.booleans(), max_size=60))

@@ -17,7 +17,7 @@ import pytest
 
 from mixedsched.model.profile import RandomLoss, Trace
 from mixedsched.world.emulator.relay._clients import MAX_CLIENTS
-from tests.world.emulator.relaying import LOOPBACK, counters, introduced, profile, relaying, started, udp
+from tests.world.emulator.relaying import LOOPBACK, counters, introduced, needs_ipv6, profile, relaying, started, udp
 
 
 def test_it_carries_datagrams_both_ways_and_keeps_clients_apart() -> None:
@@ -70,14 +70,35 @@ def test_a_packet_that_arrives_twice_is_sent_twice() -> None:
     assert (told["down"]["duplicated"], told["punctuality"]["down"]["delivered"]) == (1, 2)
 
 
-def test_the_largest_datagrams_pass_whole() -> None:
+def test_the_largest_datagrams_of_an_ethernet_pass_whole() -> None:
     with udp() as server, udp() as client, relaying(profile(), server.getsockname()) as (_, relay):
-        largest = bytes(range(256)) * 255
+        largest = (bytes(range(256)) * 6)[:1472]
         client.sendto(largest, relay)
         data, address = server.recvfrom(65_536)
         assert data == largest
         server.sendto(data, address)
         assert client.recv(65_536) == largest
+
+
+@pytest.mark.parametrize(("host", "too_large"), [("127.0.0.1", (1473, 65_000)), ("::1", (1453, 65_000))])
+def test_datagrams_that_no_ethernet_carries_are_dropped_and_counted(host: str, too_large: tuple[int, ...]) -> None:
+    if host == "::1":
+        needs_ipv6()
+    with (
+        udp(host) as server,
+        udp(host) as client,
+        relaying(profile(), server.getsockname(), listen=host) as (process, relay),
+    ):
+        address = introduced(client, relay, server)
+        for size_bytes in too_large:
+            server.sendto(bytes(size_bytes), address)
+            client.sendto(bytes(size_bytes), relay)
+        server.sendto(b"small", address)
+        client.sendto(b"small", relay)
+        assert (client.recv(100), server.recv(100)) == (b"small", b"small")
+        told = counters(process)
+    assert (told["down"]["too_large"], told["up"]["too_large"]) == (2, 2)
+    assert (told["down"]["packets"], told["up"]["packets"]) == (1, 2)
 
 
 def test_it_speaks_ipv6() -> None:
@@ -96,24 +117,6 @@ def test_clients_on_ipv4_reach_a_server_on_ipv6() -> None:
     with udp("::1") as server, udp() as client, relaying(profile(), server.getsockname()) as (_, relay):
         server.sendto(b"back", introduced(client, relay, server))
         assert client.recv(10) == b"back"
-
-
-def test_what_the_system_will_not_send_on_is_counted_and_stops_nothing() -> None:
-    needs_ipv6()
-    with udp("::1") as server, udp() as client, relaying(profile(), server.getsockname()) as (process, relay):
-        address = introduced(client, relay, server)
-        server.sendto(bytes(65_520), address)  # IPv6 can, IPv4 cannot carry it
-        server.sendto(b"small", address)
-        assert client.recv(100) == b"small"
-        assert counters(process)["down"]["undeliverable"] == 1
-
-
-def needs_ipv6() -> None:
-    try:
-        with udp("::1"):
-            return
-    except OSError:
-        pytest.skip("no IPv6 on the loopback interface")
 
 
 def test_settings_may_be_megabytes_long() -> None:

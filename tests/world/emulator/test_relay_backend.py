@@ -13,7 +13,7 @@ from mixedsched.errors import MixedschedError
 from mixedsched.model.profile import RandomLoss
 from mixedsched.world.emulator.backend import Backend
 from mixedsched.world.emulator.relay.backend import relay_backend
-from tests.world.emulator.relaying import LOOPBACK, introduced, profile, udp
+from tests.world.emulator.relaying import LOOPBACK, introduced, needs_ipv6, profile, udp
 
 PACKETS = 40
 LOSSY = profile(loss=RandomLoss(0.3))
@@ -53,6 +53,18 @@ def test_each_link_is_fresh_and_its_losses_are_the_seeds(tmp_path: Path) -> None
     first, again, other = asyncio.run(three())
     assert first == again
     assert first != other
+
+
+@pytest.mark.parametrize(("server", "here"), [("192.0.2.1", "127.0.0.1"), ("2001:db8::1", "::1"), ("::1", "::1")])
+def test_a_server_elsewhere_is_found_on_the_loopback_interface_too(server: str, here: str) -> None:
+    if ":" in server:
+        needs_ipv6()
+
+    async def found() -> str:
+        async with relay_backend(LOSSY) as backend, backend.link((server, 443), 1) as link:
+            return link.address[0]
+
+    assert asyncio.run(found()) == here
 
 
 def test_a_link_that_cannot_be_made_says_why(tmp_path: Path) -> None:

@@ -300,7 +300,7 @@ class TestRelay:
         """Three packets of 1 ms each, and 50 ms on the way: they leave at 1, 2 and 3 ms, and arrive at 51, 52 and 53."""
         wire = Direction(rate_bps=8_000_000, delay_us=50_000, queue_bytes=100_000, codel=CoDel())
         stalls, sent = Stalls(), list[bytes]()
-        way = _Way("down", wire, 1, None, stalls, lambda _, data: sent.append(data))
+        way = _Way("down", wire, 1, None, stalls, lambda _, data: sent.append(data), 1472)
         with udp() as upstream:
             client = Client((LOOPBACK, 1), upstream, 0)
             for number in range(3):
@@ -309,6 +309,22 @@ class TestRelay:
         assert (stalls.facts()["held_us"], sent) == (0, [])
         way.deliver(lambda: 55_000)
         assert (stalls.facts()["stalls_us"], len(sent)) == ([[51_000, 55_000]], 3)
+
+    def test_what_the_system_will_not_send_on_is_counted_and_stops_nothing(self) -> None:
+        sent: list[bytes] = []
+
+        def send(_: Client, data: bytes) -> None:
+            if data == b"refused":
+                raise OSError("no buffer space available")
+            sent.append(data)
+
+        way = _Way("down", Direction(), 1, None, Stalls(), send, 1472)
+        with udp() as upstream:
+            client = Client((LOOPBACK, 1), upstream, 0)
+            for data in (b"one", b"refused", b"two"):
+                way.push(client, data, 0)
+        way.deliver(lambda: 0)
+        assert (sent, way.facts()["undeliverable"]) == ([b"one", b"two"], 1)
 
     def carry(self, relay: Relay, client: socket.socket, server: socket.socket, rounds: int) -> None:
         """Send packets to the server, some at a time, and let the relay work until they are there."""

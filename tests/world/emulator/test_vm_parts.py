@@ -30,8 +30,9 @@ from mixedsched.world.emulator.vm._transit import (
     transit_notes,
 )
 from mixedsched.world.emulator.vm.backend import vm_backend
-from mixedsched.world.emulator.vm.image import Image, kernel_packages, kernel_versions
+from mixedsched.world.emulator.vm.image import Image, kernel_packages, kernel_versions, ready_image
 from mixedsched.world.emulator.vm.machine import KVM_DEVICE, accelerators, qemu_words, remember, require_qemu
+from mixedsched.world.system.programs import find_program
 
 SLOW = Direction(rate_bps=2_000_000, delay_us=25_000, queue_bytes=26_215, loss=GilbertElliott(0.004, 0.2))
 NETWORK = Profile("test", "", "", down=SLOW, up=Direction(delay_us=25_000))
@@ -119,6 +120,17 @@ def test_the_kernel_is_found_in_what_apt_says() -> None:
     assert kernel_versions(debian) == ["6.1.0-56-cloud-amd64"]
     assert kernel_versions(ubuntu) == ["6.8.0-48-generic"]
     assert kernel_versions("") == []
+
+
+@pytest.mark.skipif(find_program("ip") is None, reason="iproute2 is not installed")
+def test_what_a_killed_build_has_unpacked_goes_with_the_next_one(tmp_path: Path) -> None:
+    (tmp_path / "packages").mkdir()
+    for name in ("linux-image-1.deb", "busybox-static_1.deb", "complete"):
+        (tmp_path / "packages" / name).write_text("no package")
+    (tmp_path / "unpacked-k1ll3d" / "boot").mkdir(parents=True)
+    with pytest.raises(MixedschedError, match="the router VM cannot be built"):
+        ready_image(lambda _: None, folder=tmp_path)
+    assert not list(tmp_path.glob("unpacked-*"))
 
 
 def test_without_apt_it_says_what_else_can_be_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class Claim:
         return owner_folder(self._ownership.owner)
 
     def note_helper(self, pid: int) -> None:
-        """Record a process outside the namespaces that must end with the claim; if need be, a later sweep ends it."""
+        """Record a process outside the namespaces that must end with the claim; a later sweep ends it if need be."""
         mark = mark_of(pid)
         if mark is not None:
             self._ownership = replace(self._ownership, helpers=(*self._ownership.helpers, mark))

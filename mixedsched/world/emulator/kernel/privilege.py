@@ -1,4 +1,4 @@
-"""The privilege by which network namespaces are made here: root's, or else that of a user namespace, open to every user."""
+"""The privilege with which network namespaces are made: root's, or else that of a user namespace, open to every user."""
 
 import os
 import re

@@ -128,7 +128,7 @@ class TestbedBackend:
         link.counters = (await self._ask({"op": "counters"}))["counters"]
 
     async def ended(self) -> MixedschedError:
-        """Wait until the network does not work any more, and return why. A slow answer is none that says so."""
+        """Wait until the network does not work any more, and return why. A slow answer is no such sign."""
         while True:
             answer = await self._answer_to({"op": "check"})
             if self._process.has_ended:

@@ -113,7 +113,7 @@ def trains(direction: Direction) -> Sending | None:
 def numbers(direction: Direction, duration_s: float = NUMBERS_S) -> Sending:
     load = _TRACE_LOAD if direction.trace is not None else _NUMBERS_LOAD
     gap_us = max(_NUMBERS_GAP_US, transmit_us(direction, HEADER_BYTES + direction.overhead_bytes) / load)
-    return Sending(NUMBERS, HEADER_BYTES, int(duration_s * 1e6 / gap_us), round(gap_us * 1000))
+    return Sending(NUMBERS, HEADER_BYTES, max(1, int(duration_s * 1e6 / gap_us)), round(gap_us * 1000))
 
 
 def first_numbers(direction: Direction) -> Sending:

@@ -92,6 +92,8 @@ def saturated_rate_finding(arrivals: ProbeArrivals, direction: Direction, side: 
     times_ns = np.sort(arrivals.received_ns)
     times_ns = times_ns[len(times_ns) // 10 :]  # the queue has filled by then
     size_bytes = size_on_link(direction, arrivals.sending)
+    if not len(times_ns):
+        return _rate_of(side).nothing_came()
     if direction.trace is not None:
         return _trace_rate(times_ns, size_bytes, direction, side, _starved_text(arrivals, direction))
     if len(times_ns) < 5 * _SEGMENTS:

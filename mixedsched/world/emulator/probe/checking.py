@@ -153,16 +153,15 @@ class _Check:
         )
 
     def _rate(self, side: str, direction: Direction, full: ProbeExchange, trains: ProbeExchange) -> LinkFinding:
+        rate = Quantity("rate", side, "bit/s")
         if direction.mean_rate_bps is None:
-            return Quantity("rate", side, "bit/s").not_applicable("the profile has no limit")
+            return rate.not_applicable("the profile has no limit")
         if side in trains.arrivals:
             if dropped := trains.overflowed(side):
-                return Quantity("rate", side, "bit/s").not_applicable(
-                    f"{dropped} packets of the trains met a full queue"
-                )
+                return rate.not_applicable(f"{dropped} packets of the trains met a full queue")
             return timing.trains_rate_finding(trains.arrivals[side], direction, side)
         if side not in full.arrivals:
-            return Quantity("rate", side, "bit/s").not_applicable("a queue without a limit cannot be kept full")
+            return rate.not_applicable("a queue without a limit cannot be kept full")
         return timing.saturated_rate_finding(full.arrivals[side], direction, side)
 
     def _queue(self, side: str, direction: Direction, full: ProbeExchange) -> LinkFinding:

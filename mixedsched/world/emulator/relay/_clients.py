@@ -13,9 +13,8 @@ from mixedsched.world.system.udp import open_udp_socket
 Address = tuple[Any, ...]  # (host, port), and for IPv6 two more numbers
 
 MAX_CLIENTS = 1024
-IDLE_US = (
-    30_000_000  # a client that is silent for so long may be replaced; QUIC connections time out sooner by themselves
-)
+# A client that is silent for so long may be replaced; QUIC connections time out sooner by themselves.
+IDLE_US = 30_000_000
 _MAX_REFUSED_KNOWN = 65_536
 
 

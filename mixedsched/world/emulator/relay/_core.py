@@ -25,6 +25,8 @@ Ready = Callable[[], None]
 
 _NANOSECONDS_PER_MICROSECOND = 1000
 _RECEIVE_BYTES = 65_536  # no datagram is larger
+_MTU_BYTES = 1500  # of Ethernet, as on the links of the other back ends
+_IPV4_HEADER_BYTES, _IPV6_HEADER_BYTES = 28, 48  # with that of UDP
 _BATCH = 32  # datagrams that come in, or go out, before the other way has its turn
 _REST_US = 100_000  # the longest wait, after which the relay checks whether it is to end
 
@@ -106,8 +108,9 @@ class Relay:
         self._front = open_udp_socket(*listen)
         ask_for_timestamps(self._front)
         self.selector.add(self._front.fileno(), self._take_from_clients)
-        self._down = _Way("down", profile.down, seed, log, self._stalls, self._send_to_client)
-        self._up = _Way("up", profile.up, seed, log, self._stalls, _send_to_server)
+        most_bytes = _MTU_BYTES - (_IPV6_HEADER_BYTES if ":" in str(listen[0]) else _IPV4_HEADER_BYTES)
+        self._down = _Way("down", profile.down, seed, log, self._stalls, self._send_to_client, most_bytes)
+        self._up = _Way("up", profile.up, seed, log, self._stalls, _send_to_server, most_bytes)
 
     @property
     def address(self) -> tuple[str, int]:
@@ -211,7 +214,11 @@ def _send_to_server(client: Client, data: bytes) -> None:
 
 
 class _Way:
-    """One direction: the link, and what sends its packets on."""
+    """One direction: the link, and what sends its packets on.
+
+    most_bytes: the largest datagram that the link carries. QUIC forbids fragmentation (RFC 9000 section 14), so larger ones are
+    dropped, as on a real path. The loopback interface takes 64 kB, which senders that search for the largest size would find.
+    """
 
     def __init__(
         self,
@@ -221,6 +228,7 @@ class _Way:
         log: PacketLog | None,
         stalls: Stalls,
         send: Callable[[Client, bytes], object],
+        most_bytes: int,
     ) -> None:
         self.link: Link[tuple[Client, bytes]] = Link(
             direction, direction_rng(seed, side), None if log is None else log.observer(side)
@@ -229,12 +237,17 @@ class _Way:
         self._stalls = stalls
         self.missed = 0
         self._undeliverable = 0
+        self._too_large = 0
+        self._most_bytes = most_bytes
         self._overhead_bytes = direction.overhead_bytes
         self._send = send
         self._latest_us = 0
 
     def push(self, client: Client, data: bytes, at_us: int) -> None:
         """Hand a datagram to the link. Several sockets are read in turns, so times may be slightly out of order."""
+        if len(data) > self._most_bytes:
+            self._too_large += 1
+            return
         self._latest_us = at_us = max(at_us, self._latest_us)
         self.link.push((client, data), len(data) + self._overhead_bytes, at_us)
 
@@ -258,6 +271,11 @@ class _Way:
 
     def facts(self) -> dict[str, Any]:
         """As JSON: the link's counters; missed: datagrams that came faster than we read them, and never met the link;
-        undeliverable: packets that the system refused to send on.
+        too_large: those that the link does not carry; undeliverable: packets that the system refused to send on.
         """
-        return {**asdict(self.link.counters), "missed": self.missed, "undeliverable": self._undeliverable}
+        return {
+            **asdict(self.link.counters),
+            "missed": self.missed,
+            "too_large": self._too_large,
+            "undeliverable": self._undeliverable,
+        }

@@ -1,10 +1,10 @@
-"""How the relay, which sleeps nearly always, manages to wake up in time: real-time priority, else short slices of time.
+"""How the relay, which sleeps most of the time, wakes up in time: real-time priority, else short slices of time.
 
 **Real-time priority** is tried in every possible way: directly (SCHED_RR) by root, with CAP_SYS_NICE, or up to the limit
 RLIMIT_RTPRIO that an administrator has set (`limits.d`); else from rtkit, the service by which desktops give it to their
 users' sound, asked over the system's D-Bus.
 
-No program at such a priority may take a processor for itself. rtkit gives it only to programs that have limited, by
+No program with such a priority may keep a processor to itself. rtkit gives it only to programs that have limited, by
 RLIMIT_RTTIME, how long they run without sleeping (200 ms by default): the kernel sends SIGXCPU at the soft limit and SIGKILL at
 the hard one, and starts counting again after each sleep. The relay sleeps in select() whenever no packet is due, so it stays
 far below that unless it is given more than a processor can carry. At SIGXCPU, which comes at half of the hard limit, it gives

@@ -11,7 +11,7 @@ from mixedsched.world.emulator.backend import Address, Backend, LinkInUse
 from mixedsched.world.system.children import child
 from mixedsched.world.system.precedence import Promptness
 
-LOOPBACK = "127.0.0.1"
+LOOPBACK, _IPV6_LOOPBACK = "127.0.0.1", "::1"
 _MODULE = "mixedsched.world.emulator.relay"
 _FAILURE = "the relay did not start"
 
@@ -36,7 +36,7 @@ class RelayBackend:
             "profile": self._profile.facts(),
             "seed": seed,
             "server": server,
-            "listen": [server[0] if ":" in server[0] else LOOPBACK, 0],
+            "listen": [_IPV6_LOOPBACK if ":" in server[0] else LOOPBACK, 0],
             "packet_log": None if packet_log is None else str(packet_log.absolute()),
         }
         with kept_awake():

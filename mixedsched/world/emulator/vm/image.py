@@ -30,6 +30,7 @@ MODULES = (
 _TOOLS = ("ip", "tc")  # this machine's own: the same tc speaks in the router and in namespaces
 _LIBRARY = re.compile(r"(/\S+) \(0x[0-9a-f]+\)")
 _STAMP_FORMAT = 1
+_UNPACKED = "unpacked-"  # names begin so of what is made of packages for the time of a build
 KERNEL_CHOICES = ("linux-image-cloud-amd64", "linux-image-virtual")  # of Debian; of Ubuntu
 SHELL_PACKAGE = "busybox-static"
 _REAL_KERNEL = re.compile(r"^\s*Depends: linux-image-(\d\S+)$", re.MULTILINE)
@@ -88,9 +89,12 @@ def _built(folder: Path, inputs: str) -> Image | None:
 
 def _build(folder: Path, inputs: str, tell: Callable[[str], None], *, fresh: bool) -> Image:
     (folder / "stamp.json").unlink(missing_ok=True)
+    # Of a build that was killed: the folder is locked, so nobody else is at it.
+    for left in folder.glob(f"{_UNPACKED}*"):
+        shutil.rmtree(left, ignore_errors=True)
     packages = _packages(folder / "packages", tell, fresh=fresh)
     tell("building the router VM's image")
-    with tempfile.TemporaryDirectory(dir=folder, prefix="unpacked-") as name:
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_UNPACKED) as name:
         root = Path(name)
         unpack(packages, root)
         kernel = _only(root.glob("boot/vmlinuz-*"), "kernel")

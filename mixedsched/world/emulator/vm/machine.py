@@ -133,7 +133,7 @@ class Machine:
         return output
 
     def check(self) -> None:
-        """Raises MixedschedError if it does not run any more. It does not notice, so that nothing is late for being asked."""
+        """Raises MixedschedError if it does not run any more. The machine itself is not asked, as that could delay packets."""
         if self._process.poll() is not None:
             raise self._stopped()
 
