@@ -5,7 +5,7 @@ import statistics
 
 from rich.text import Text
 
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import err, out, say_report
 from mixedsched.cli._live import live_words
 from mixedsched.cli._output import say_json
 from mixedsched.core.metrics import metric_named
@@ -44,7 +44,7 @@ def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
         out.print(Text(printable(line), style="yellow"), soft_wrap=True)
     for line in live_lines(experiment.live) if experiment.live is not None else ():
         out.print(Text(printable(line)), soft_wrap=True)
-    out.print(f"report: {shown(str(report))}", soft_wrap=True)
+    say_report(report)
 
 
 def questions_of(experiment: Experiment) -> CheckedQuestions:

@@ -5,6 +5,7 @@ Apart from `_output`, because a server that talks to machines has no use for wha
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -28,13 +29,30 @@ def shown(text: str) -> str:
 
 
 def say_remark(text: str) -> None:
-    """A line on stderr about what is done, or might surprise."""
-    err.print(text, style="yellow", markup=False, soft_wrap=True)
+    """A line on stderr about what is done, or might surprise. Names in it may come from anywhere."""
+    err.print(shown(text), style="yellow", soft_wrap=True)
 
 
-def say_step(line: str) -> None:
+def say_step(text: str) -> None:
     """A line on stderr about what takes time; one that begins with `warning:` is about what might surprise."""
-    err.print(line, style="yellow" if line.startswith("warning:") else "dim", markup=False, soft_wrap=True)
+    err.print(shown(text), style="yellow" if text.startswith("warning:") else "dim", soft_wrap=True)
+
+
+def say_written(what: str, file: Path) -> None:
+    """Name on stderr a file that was written besides the results. what: such as "picture"."""
+    err.print(f"{what}: {shown(str(file))}", soft_wrap=True)
+
+
+def say_report(file: Path, before: str = "") -> None:
+    """Name on stdout the report of what was just printed. before: words in front of it."""
+    out.print(f"{before}report: {shown(str(file))}", soft_wrap=True)
+
+
+def say_stopped(folder: Path) -> None:
+    """Say after Ctrl-C what is kept, and how to go on."""
+    err.print(
+        f"stopped; all finished loads are stored in {shown(str(folder))}, the same command continues", soft_wrap=True
+    )
 
 
 def say_error(error: MixedschedError) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from mixedsched.cli._console import err
+from mixedsched.cli._console import say_remark
 
 DEFAULT = "list"
 
@@ -26,4 +26,4 @@ class WithDefault(TyperGroup):
 
 def _tell_of_folder(word: str) -> None:
     if Path(word).is_dir():
-        err.print(f"note: '{word}' is the command here; the folder is ./{word}", style="yellow", markup=False)
+        say_remark(f"note: '{word}' is the command here; the folder is ./{word}")

@@ -10,7 +10,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from mixedsched.cli._console import err, out
+from mixedsched.cli._console import out, say_report, say_written
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.results import DATABASE_NAME, writing_to
@@ -96,7 +96,7 @@ def export(
             return
         with writing_to(file), _whole(file) as target:
             write(rows, target)
-    err.print(f"written: {file}", markup=False, soft_wrap=True)
+    say_written("written", file)
 
 
 def _export_loads(folder: Path | None, store: str | None, study: str | None, file: Path | None) -> None:
@@ -107,7 +107,7 @@ def _export_loads(folder: Path | None, store: str | None, study: str | None, fil
         raise UsageError("the loads of a study go into a file", fix="name it with --out")
     with opened(folder, store) as database, writing_to(file):
         loads = write_lean(database, find_study(database, study or _name(folder, store)), file)
-    err.print(f"written: {file}, {loads} loads", markup=False, soft_wrap=True)
+    say_written(f"written ({loads} loads)", file)
 
 
 @contextmanager
@@ -179,4 +179,4 @@ def say_results(
         return
     out.print(render_study(result, figures))
     if path is not None:
-        out.print(f"report: {path}", markup=False, soft_wrap=True)
+        say_report(path)

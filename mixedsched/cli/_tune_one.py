@@ -1,6 +1,5 @@
 """`tune` for one page: the job is carried out with progress on standard error, then written and shown."""
 
-import json
 import shlex
 import sys
 import time
@@ -10,9 +9,9 @@ from mixedsched.advice.tuner.job import BROWSER, TuneJob, TuneSurroundings, refu
 from mixedsched.advice.tuner.outputs import facts_of, refuse_foreign_folder
 from mixedsched.advice.tuner.result import Outcome, Tuning
 from mixedsched.advice.tuner.session import carry_out
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import err, out, say_report, say_stopped, shown
 from mixedsched.cli._live import live_facts, live_words_of, say_live
-from mixedsched.cli._output import say_json
+from mixedsched.cli._output import say_json, write_json
 from mixedsched.cli._progress import Progress, RunProgress, SearchProgress
 from mixedsched.errors import ExitCode
 from mixedsched.lab.machine import machine_facts
@@ -41,7 +40,7 @@ def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
             "report": str(job.folder / REPORT_NAME),
         }
         with writing_to(job.folder):
-            (job.folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
+            write_json(facts, job.folder / FACTS_NAME)
             write_tuning(tuning, job.folder / REPORT_NAME, live_words_of(job.subject.site, job.folder))
         write_summary(job.folder, ResultKind.TUNE, facts)
     if as_json:
@@ -49,9 +48,9 @@ def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
     else:
         out.print(render_tuning(tuning))
         say_live(job.subject.site, job.folder)
-        out.print(f"report: {shown(str(job.folder / REPORT_NAME))}", soft_wrap=True)
+        say_report(job.folder / REPORT_NAME)
     if tuning.outcome is Outcome.INTERRUPTED:
-        err.print(f"stopped; all finished loads are stored in {shown(str(job.folder))}, the same command continues")
+        say_stopped(job.folder)
         return ExitCode.INTERRUPTED
     return ExitCode.INVALID_RUNS if tuning.facts["missing_blocks"] else ExitCode.DONE
 

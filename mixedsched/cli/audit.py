@@ -1,7 +1,6 @@
 """`audit`: for the owner of a small site. Is its delivery good, which resources come too late, and what would surely help?"""
 
 import asyncio
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from mixedsched.advice.audit.session import (
 )
 from mixedsched.advice.changes.servers import web_server
 from mixedsched.cli._audit_server import baseline_named, server_of
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import out, say_report, say_step, say_stopped
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._live import (
     LiveCaOption,
@@ -43,7 +42,7 @@ from mixedsched.cli._options import (
     Screen,
     networks_named,
 )
-from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._output import Json, say_json, write_json
 from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import located, open_site
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
@@ -147,11 +146,11 @@ def audit(
         try:
             found = _carry_out(job, began_s)
         except KeyboardInterrupt:
-            err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command continues")
+            say_stopped(folder)
             raise
         facts = {**audit_facts(found), **live_facts(opened, folder), "report": str(folder / REPORT_NAME)}
         with writing_to(folder):
-            (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
+            write_json(facts, folder / FACTS_NAME)
             write_audit(found, folder / REPORT_NAME, live_words_of(opened, folder))
         write_summary(folder, ResultKind.AUDIT, facts)
     if as_json:
@@ -159,16 +158,12 @@ def audit(
     else:
         out.print(render_audit(found))
         say_live(opened, folder)
-        out.print(f"report: {shown(str(folder / REPORT_NAME))}", soft_wrap=True)
+        say_report(folder / REPORT_NAME)
 
 
 def _carry_out(job: AuditJob, began_s: float) -> Audit:
     with PlayedLoads(PaintReader, job.folder, watch_loads) as simulator:
         world = AuditSurroundings(
-            clock_s=time.monotonic,
-            began_s=began_s,
-            say=lambda text: err.print(shown(text), style="dim", soft_wrap=True),
-            observe=RunProgress,
-            simulator=simulator,
+            clock_s=time.monotonic, began_s=began_s, say=say_step, observe=RunProgress, simulator=simulator
         )
         return asyncio.run(run_audit(job, world))

@@ -14,10 +14,10 @@ from mixedsched.advice.calibration.loads import LeftOutError, SiteLoads, make_lo
 from mixedsched.advice.calibration.result import Calibration
 from mixedsched.advice.calibration.session import CalibrationJob
 from mixedsched.advice.calibration.session import calibrate as carry_out_calibration
-from mixedsched.cli._console import err, out, say_remark, shown
+from mixedsched.cli._console import err, out, say_remark, say_step, say_stopped, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import FormFactorOption, LinkOption, ResultsOption, Screen
-from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._output import Json, say_json, write_json
 from mixedsched.cli._progress import RunProgress, watch_loads
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, InputError, UsageError
@@ -98,7 +98,7 @@ def calibrate(
             job = CalibrationJob(loads, grid=grid, seed=seed, model_name=name, notes=notes)
             found = _carry_out(job, folder)
         except KeyboardInterrupt:
-            err.print(f"stopped; finished work is stored in {shown(str(folder))}, the same command continues")
+            say_stopped(folder)
             raise
         _write(found, folder, store)
     if as_json:
@@ -166,17 +166,14 @@ def _read(folders: Sequence[Path], *, warm_up: bool) -> tuple[tuple[SiteLoads, .
 
 
 def _carry_out(job: CalibrationJob, folder: Path) -> Calibration:
-    def say(text: str) -> None:
-        err.print(shown(text), style="dim", soft_wrap=True)
-
     with PlayedLoads(TimesReader, folder, watch_loads) as simulator:
-        return carry_out_calibration(job, simulator, say, dt.datetime.now(dt.UTC).date().isoformat())
+        return carry_out_calibration(job, simulator, say_step, dt.datetime.now(dt.UTC).date().isoformat())
 
 
 def _write(found: Calibration, folder: Path, store: Path | None) -> None:
     text = dump_browser_model(found.model, found.evidence)
     with writing_to(folder):
-        (folder / FACTS_NAME).write_text(json.dumps(found.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
+        write_json(found.to_dict(), folder / FACTS_NAME)
         (folder / PICTURE_NAME).write_text(calibration_picture(found), encoding="utf-8")
         for file in (folder / f"{found.model.name}.toml", *([store] if store is not None else ())):
             file.write_text(text, encoding="utf-8")

@@ -12,7 +12,6 @@ from mixedsched.cli._gates import (
     MarkdownOption,
     MaxBlocksOption,
     UntilOption,
-    refuse_unwritable,
     say_gates,
     write_for_ci,
 )
@@ -30,7 +29,7 @@ from mixedsched.cli._options import (
     ResultsOption,
     Screen,
 )
-from mixedsched.cli._output import Json
+from mixedsched.cli._output import Json, refuse_unwritable
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._sites import located
 from mixedsched.lab import experiment

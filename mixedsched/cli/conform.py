@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from mixedsched.cli._console import err, out, say_step, shown
-from mixedsched.cli._output import Json, say_json
-from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.cli._output import Json, refuse_unwritable, say_json
+from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.conform import AskedServer, Examination, ProbeFinding
 from mixedsched.report.conform import conformance_markdown, summary_of
 from mixedsched.world.system.udp import parse_address
@@ -43,10 +43,7 @@ def conform(
     Some 60 connections one after another, 64 MB and two minutes at most. Its certificate is not checked.
     """
     target = _target(address, path, name)
-    if markdown is not None and not markdown.parent.is_dir():
-        raise UsageError(f"cannot write {markdown}", why=f"{markdown.parent} is not a folder")
-    if markdown is not None and markdown.is_dir():
-        raise UsageError(f"cannot write {markdown}", why="it is a folder", fix="name a file in it")
+    refuse_unwritable(markdown)
     examination = Examination(target, tries=tries, with_risky=risky)
     say_step(f"asking {address} for {path}")
     examination.look()
@@ -57,7 +54,11 @@ def conform(
             _print(finding)
     summary = summary_of(findings)
     if markdown is not None:
-        _write(markdown, conformance_markdown(address, examination.server, findings, examination.died_after))
+        from mixedsched.lab.results import writing_to  # here, because it takes databases, of which others have no use
+
+        with writing_to(markdown):
+            text = conformance_markdown(address, examination.server, findings, examination.died_after)
+            markdown.write_text(text, encoding="utf-8")
     if as_json:
         say_json(
             {
@@ -94,13 +95,6 @@ def _site_name(name: str) -> str:
         if _NAME.fullmatch(sent):
             return sent
     raise UsageError(f"'{name}' is not the name of a host", fix="write it as in an address, like www.example.com")
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise MixedschedError(f"cannot write {file}", why=error.strerror or str(error)) from error
 
 
 def _print(finding: ProbeFinding) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched.cli import _lab_check
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import err, out, say_remark, shown
 from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site
@@ -175,4 +175,4 @@ def _say_standing(facts: dict[str, Any]) -> None:
 
 
 def _say_note(note: str) -> None:
-    err.print(f"note: {shown(note)}", style="yellow", soft_wrap=True)
+    say_remark(f"note: {note}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched.cli._comparison import say_experiment
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import out, say_report, say_written, shown
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.experiment import Experiment, read_experiment
@@ -67,7 +67,7 @@ def _write_video(experiment: Experiment, path: Path) -> None:
         raise InputError("there is no film to write", why="no complete block has pictures")
     with writing_to(path):
         write_video(film, path)
-    err.print(f"video: {shown(str(path))}", soft_wrap=True)
+    say_written("video", path)
 
 
 def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) -> None:
@@ -81,4 +81,4 @@ def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) 
         return
     again = f": {shown(str(facts['command']))}" if facts.get("command") else ""
     out.print(f"made by `{command}`; to continue, or to rewrite its report, run it again{again}", soft_wrap=True)
-    out.print(f"report: {shown(str(report_file))}", soft_wrap=True)
+    say_report(report_file)

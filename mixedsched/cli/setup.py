@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 import typer
 
 from mixedsched import __version__
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import err, out, say_remark, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import Progress
@@ -77,9 +77,7 @@ def _warn_of_temporary_place(parts: list[Part]) -> None:
     kept = [other for other in others for part in parts if part.path and part.path.is_relative_to(other)]
     if kept:
         text = f"{first} cannot be written, so it is kept in {kept[0]}, which the system may empty"
-        err.print(
-            f"note: {text}; {places.CACHE_VARIABLE} names another folder", style="yellow", markup=False, soft_wrap=True
-        )
+        say_remark(f"note: {text}; {places.CACHE_VARIABLE} names another folder")
 
 
 def _print(part: Part) -> None:

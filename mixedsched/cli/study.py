@@ -12,13 +12,12 @@ from mixedsched.cli._gates import (
     MarkdownOption,
     MaxBlocksOption,
     UntilOption,
-    refuse_unwritable,
     say_gates,
     write_for_ci,
 )
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import ResultsOption
-from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._output import Json, refuse_unwritable, say_json
 from mixedsched.cli._study import StudyProgress, questions_of
 from mixedsched.cli._study_results import FolderArgument, StoreOption, command_of, export, opened, report, say_results
 from mixedsched.lab.study.definition import read_study
