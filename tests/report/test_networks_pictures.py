@@ -208,6 +208,15 @@ def test_an_svg_is_xml_with_finite_numbers_and_words_for_those_who_cannot_see_it
             assert math.isfinite(float(item.get(key, "0")))
 
 
+@pytest.mark.parametrize("suffix", [".svg", ".html"])
+def test_signs_that_no_document_can_hold_are_replaced(suffix: str) -> None:
+    drawn = render_networks([replace(ODD, name="a\x01b\ufffec\x0bd\ud800")], suffix, 1)
+    assert "a\ufffdb\ufffdc\ufffdd" in drawn
+    assert drawn.encode()
+    if suffix == ".svg":
+        ET.fromstring(drawn.split("\n", 1)[1])
+
+
 def test_long_descriptions_stay_in_their_column() -> None:
     """At 6.7 pixels a letter, which is what the widest usual fonts take."""
     talkative = replace(SHAKEN, keeps_order=False, reorder_ratio=0.0123, duplicate_ratio=0.0123, overhead_bytes=42)
