@@ -5,7 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -215,7 +215,8 @@ def _read(file: Path) -> tuple[ResultSummary | None, str]:
         if file.name == SUMMARY_NAME:
             return _SUMMARY.validate_json(data), ""
         facts: Any = json.loads(data)
-        return summary_of(FACTS[file.name], facts), ""
+        # Other versions, and people, may have written anything into it: pages rely on the types as with summaries.
+        return _SUMMARY.validate_python(asdict(summary_of(FACTS[file.name], facts))), ""
     except ValidationError as error:
         return None, f"{file.name} cannot be understood: {error.errors()[0]['msg']}"
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:

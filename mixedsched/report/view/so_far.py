@@ -47,7 +47,7 @@ class ReportsSoFar:
                 raise InputError(
                     "the stored loads cannot be summarized",
                     why=f"{type(error).__name__}: {error}",
-                    fix="see the files below",
+                    fix="the page of this result lists its files",
                 ) from error
 
 
