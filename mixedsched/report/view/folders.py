@@ -215,8 +215,9 @@ def _read(file: Path) -> tuple[ResultSummary | None, str]:
         if file.name == SUMMARY_NAME:
             return _SUMMARY.validate_json(data), ""
         facts: Any = json.loads(data)
-        # Other versions, and people, may have written anything into it: pages rely on the types as with summaries.
-        return _SUMMARY.validate_python(asdict(summary_of(FACTS[file.name], facts))), ""
+        # Other versions, and people, may have written anything into it: its types are checked as those of a summary are.
+        told = json.dumps(asdict(summary_of(FACTS[file.name], facts)), ensure_ascii=False)
+        return _SUMMARY.validate_json(told.encode("utf-8", "replace")), ""
     except ValidationError as error:
         return None, f"{file.name} cannot be understood: {error.errors()[0]['msg']}"
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
