@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,9 +11,9 @@ import typer
 from rich.text import Text
 
 from mixedsched.cli._console import err, out, shown
-from mixedsched.cli._options import LinkOption
+from mixedsched.cli._options import LinkOption, a_number
 from mixedsched.cli._output import Json, say_json
-from mixedsched.errors import ExitCode, UsageError
+from mixedsched.errors import ExitCode
 from mixedsched.model.profile import Profile
 from mixedsched.report.wide_table import WideTable
 from mixedsched.units import format_duration
@@ -38,7 +37,13 @@ def check(
     link: LinkOption = "4g",
     seed: Annotated[int, typer.Option(help="Seed for losses and jitter, where the back end takes one.")] = 1,
     losses_s: Annotated[
-        float, typer.Option(help="How long to count losses, in seconds; rare bursts need a long time.", min=1, max=3600)
+        float,
+        typer.Option(
+            help="How long to count losses, in seconds; rare bursts need a long time.",
+            min=1,
+            max=3600,
+            callback=a_number,
+        ),
     ] = LOSSES_S,
     as_json: Json = False,
 ) -> None:
@@ -47,8 +52,6 @@ def check(
     A quantity is off if it misses its nominal value by more than 0.5 ms (delay), 1 % (rate) or a packet (queue); a share of
     packets, if its 99.9 % interval does not contain the nominal value. The exit code is 1 if anything is off.
     """
-    if math.isnan(losses_s):  # which is within every range
-        raise UsageError("--losses-s is not a number", fix="give seconds, such as 20")
     profile = catalog.load_profile(link)
     found = asyncio.run(_until_stopped(_checked(backend, profile, seed, losses_s)))
     if as_json:

@@ -1,5 +1,6 @@
 """Options that several commands which load pages share, so that they mean and say the same everywhere."""
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -80,6 +81,13 @@ BudgetOption = Annotated[str, typer.Option(help="Time for all of it; the more, t
 ResultsOption = Annotated[
     Path | None, typer.Option("--out", help="Folder for the results; by default one in runs/.", metavar="DIR")
 ]
+
+
+def a_number(option: typer.CallbackParam, value: float) -> float:
+    """For `callback` of options that take a range, as NaN is within every one. Raises UsageError."""
+    if math.isnan(value):
+        raise UsageError(f"{option.opts[0]} is not a number", fix="write it in digits, such as 2.5")
+    return value
 
 
 def networks_named(names: str) -> tuple[Profile, ...]:

@@ -11,6 +11,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from mixedsched.cli._console import out, say_report, say_written
+from mixedsched.cli._options import a_number
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.results import DATABASE_NAME, writing_to
@@ -55,7 +56,16 @@ def report(
             help="Also as papers tell it: differences of medians, Mann-Whitney U, counts beyond 5 and 25 %, Spearman.",
         ),
     ] = False,
-    level: Annotated[float, typer.Option(help="Level of that test.", min=0.0, max=1.0, metavar="P")] = PAPERS_LEVEL,
+    level: Annotated[
+        float,
+        typer.Option(
+            help="With --as-papers: p below which a difference counts as significant.",
+            min=0.0,
+            max=1.0,
+            callback=a_number,
+            metavar="P",
+        ),
+    ] = PAPERS_LEVEL,
     as_json: Json = False,
 ) -> None:
     """Say what the stored loads of a study show, and write its report anew, even if it is not finished."""

@@ -21,6 +21,7 @@ from mixedsched.cli._options import (
     OriginsOption,
     ResultsOption,
     Screen,
+    a_number,
     networks_named,
 )
 from mixedsched.cli._output import Json
@@ -91,7 +92,10 @@ def tune(
     penalty: Annotated[
         float,
         typer.Option(
-            help="Minimum gain, in per cent, that each departure from the browser's signals must bring.", min=0, max=100
+            help="Minimum gain, in per cent, that each departure from the browser's signals must bring.",
+            min=0,
+            max=100,
+            callback=a_number,
         ),
     ] = 0.2,
     browser_model: Annotated[
