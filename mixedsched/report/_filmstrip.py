@@ -163,7 +163,7 @@ def _cells(frames: Sequence[FilmFrame], times: Sequence[float], marks: Mapping[s
 
 
 def frame_store(pictures: Iterable[FilmFrame]) -> Markup:
-    """An invisible drawing that holds every picture once, for `FilmCell.picture` and the player to refer to."""
+    """An invisible drawing that holds every picture once, for `FilmCell.picture` and the player to refer to; "" without any."""
     frames = {frame.name: frame for frame in pictures}
     images = [
         element(
@@ -175,4 +175,6 @@ def frame_store(pictures: Iterable[FilmFrame]) -> Markup:
         )
         for frame in frames.values()
     ]
+    if not images:
+        return Markup("")
     return element("svg", element("defs", *images), width=0, height=0, class_="store", aria_hidden="true")

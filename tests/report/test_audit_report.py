@@ -26,6 +26,7 @@ from mixedsched.world.browser.kinds import Browser
 from tests.advice.audit.made_up import made_up_audit
 from tests.advice.changes.shop import DOCUMENT, HERO, PAGE
 from tests.browsing import browse
+from tests.report.html_rules import html_problems
 from tests.report.outline import Outline
 
 
@@ -140,6 +141,7 @@ def test_findings_name_the_late_bytes_and_the_chain() -> None:
 @pytest.mark.parametrize("audit", [made_up_audit(), made_up_audit([0.8]), made_up_audit([]), nothing_helps()])
 def test_the_html_needs_no_network_no_script_and_no_other_file(audit: Audit) -> None:
     assert Outline(render_html(audit)).stands_alone
+    assert html_problems(render_html(audit)) == []
     assert render_html(audit) == render_html(audit)
 
 

@@ -30,6 +30,7 @@ from mixedsched.report.networks._views import (
     transmit_ms,
 )
 from mixedsched.world import catalog
+from tests.report.html_rules import html_problems
 
 BURSTS = Direction(2_000_000, 50_000, 26_215, GilbertElliott(0.01, 0.2), burst_bytes=1514)
 SHAKEN = Direction(10_000_000, 20_000, 50_000, RandomLoss(0.02), jitter_us=5_000)
@@ -239,6 +240,7 @@ def words_in_lines(direction: Direction) -> list[str]:
 
 def test_a_page_has_a_drawing_for_each_direction_that_may_go_below_the_other() -> None:
     page = render_networks([ODD], ".html", 1)
+    assert html_problems(page) == []
     assert page.count("<svg") == 2
     assert 'aria-label="odd &lt;&amp;&gt;, down: ' in page
     assert 'aria-label="odd &lt;&amp;&gt;, up: ' in page
