@@ -20,13 +20,11 @@ from mixedsched.report.compare import live_lines, miss_lines, render_comparison,
 from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.units import format_duration, printable
 
-REPORT_NAME = "report.html"
-
 
 def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
     """Write the report of an experiment into its folder, and say what it shows."""
     comparison, runs = experiment.comparison, experiment.runs
-    report = experiment.folder / REPORT_NAME
+    report = experiment.folder / ResultKind.COMPARE.report
     facts = {
         **experiment.facts.to_dict(),
         "command": _command(experiment),
@@ -55,7 +53,7 @@ def questions_of(experiment: Experiment) -> CheckedQuestions:
         experiment.gates,
         [("", effect) for effect in comparison.effects],
         stopping=stopping_note(comparison),
-        report=str(experiment.folder / REPORT_NAME),
+        report=str(experiment.folder / ResultKind.COMPARE.report),
         cost_s=sum(run.cost_s for run in experiment.runs),
     )
 

@@ -10,7 +10,7 @@ from mixedsched.lab.gates import GateResult
 from mixedsched.lab.study.places import Place
 from mixedsched.lab.study.results import StudiedPlace, StudyResult
 from mixedsched.report.ci import CheckedQuestions
-from mixedsched.report.study import REPORT_NAME
+from mixedsched.report.view import ResultKind
 from mixedsched.units import format_ms
 from mixedsched.world.store import NewLoad
 
@@ -65,5 +65,9 @@ def questions_of(
             f"All places, looks and declared questions share an error rate of {ALPHA * 100:.0f} %."
         )
     return CheckedQuestions.of(
-        f"mixedsched study {result.study.name}", gates, effects, stopping=stopping, report=str(folder / REPORT_NAME)
+        f"mixedsched study {result.study.name}",
+        gates,
+        effects,
+        stopping=stopping,
+        report=str(folder / ResultKind.STUDY.report),
     )

@@ -14,22 +14,21 @@ from mixedsched.advice.finder.result import FinderResult
 from mixedsched.advice.tuner.job import BROWSER, PIPE
 from mixedsched.advice.tuner.objective import Objective
 from mixedsched.cli._console import out, say_remark, say_report, say_step, say_stopped
-from mixedsched.cli._output import say_json, write_json
+from mixedsched.cli._output import say_json
+from mixedsched.cli._results import keep_result
 from mixedsched.cli._study import StudyProgress
 from mixedsched.core.sim.load import Rung
 from mixedsched.core.stats import RESAMPLES
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
-from mixedsched.lab.results import folder_of, owned, writing_to
+from mixedsched.lab.results import folder_of, owned
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
 from mixedsched.report.finder import render_finding, write_finding
-from mixedsched.report.view import ResultKind, write_summary
+from mixedsched.report.view import ResultKind
 from mixedsched.sites.pages import read_pages
 from mixedsched.units import format_duration
-
-REPORT_NAME, FACTS_NAME = "finder.html", "finder.json"
 
 
 def named_pages(names: Sequence[str]) -> dict[str, Page]:
@@ -98,7 +97,7 @@ def _is_over(budget_s: float | None, began_s: float) -> bool:
 def _tell(
     result: FinderResult, notes: Sequence[str], job: FinderJob, folder: Path, spent_s: float, *, as_json: bool
 ) -> None:
-    report = folder / REPORT_NAME
+    report = folder / ResultKind.FINDER.report
     facts = {
         "command": shlex.join(["mixedsched", *sys.argv[1:]]),
         "played": {
@@ -113,10 +112,7 @@ def _tell(
         "machine": machine_facts(),
     }
     for_machines = {**result.to_dict(notes), **facts, "report": str(report)}
-    with writing_to(folder):
-        write_json(for_machines, folder / FACTS_NAME)
-        write_finding(result, notes, facts, report)
-    write_summary(folder, ResultKind.FINDER, for_machines)
+    keep_result(folder, ResultKind.FINDER, for_machines, lambda file: write_finding(result, notes, facts, file))
     if as_json:
         say_json(for_machines)
         return

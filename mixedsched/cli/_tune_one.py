@@ -11,18 +11,17 @@ from mixedsched.advice.tuner.result import Outcome, Tuning
 from mixedsched.advice.tuner.session import carry_out
 from mixedsched.cli._console import err, out, say_report, say_stopped, shown
 from mixedsched.cli._live import live_facts, live_words_of, say_live
-from mixedsched.cli._output import say_json, write_json
+from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import Progress, RunProgress, SearchProgress
+from mixedsched.cli._results import keep_result
 from mixedsched.errors import ExitCode
 from mixedsched.lab.machine import machine_facts
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import PaintReader
-from mixedsched.lab.results import owned, writing_to
+from mixedsched.lab.results import owned
 from mixedsched.report.tune import render_tuning, write_tuning
-from mixedsched.report.view import ResultKind, write_summary
+from mixedsched.report.view import ResultKind
 from mixedsched.units import format_duration
-
-REPORT_NAME, FACTS_NAME = "tune.html", "tune.json"
 
 
 def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
@@ -34,21 +33,15 @@ def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
             with Progress("making files") as progress:
                 job = replace(job, subject=job.subject.loadable(job.folder, progress.tell))
         tuning = _carried_out(job, began_s)
-        facts = {
-            **facts_of(tuning, job.folder),
-            **live_facts(job.subject.site, job.folder),
-            "report": str(job.folder / REPORT_NAME),
-        }
-        with writing_to(job.folder):
-            write_json(facts, job.folder / FACTS_NAME)
-            write_tuning(tuning, job.folder / REPORT_NAME, live_words_of(job.subject.site, job.folder))
-        write_summary(job.folder, ResultKind.TUNE, facts)
+        report, live = job.folder / ResultKind.TUNE.report, live_words_of(job.subject.site, job.folder)
+        facts = {**facts_of(tuning, job.folder), **live_facts(job.subject.site, job.folder), "report": str(report)}
+        keep_result(job.folder, ResultKind.TUNE, facts, lambda file: write_tuning(tuning, file, live))
     if as_json:
         say_json(facts)
     else:
         out.print(render_tuning(tuning))
         say_live(job.subject.site, job.folder)
-        say_report(job.folder / REPORT_NAME)
+        say_report(report)
     if tuning.outcome is Outcome.INTERRUPTED:
         say_stopped(job.folder)
         return ExitCode.INTERRUPTED

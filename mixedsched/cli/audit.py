@@ -42,8 +42,9 @@ from mixedsched.cli._options import (
     Screen,
     networks_named,
 )
-from mixedsched.cli._output import Json, say_json, write_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
+from mixedsched.cli._results import keep_result
 from mixedsched.cli._sites import located, open_site
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
 from mixedsched.lab.model import Arm
@@ -51,16 +52,15 @@ from mixedsched.lab.plan import refuse_servers
 from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import PaintReader
-from mixedsched.lab.results import folder_of, owned, writing_to
+from mixedsched.lab.results import folder_of, owned
 from mixedsched.report.audit import render_audit, write_audit
-from mixedsched.report.view import ResultKind, write_summary
+from mixedsched.report.view import ResultKind
 from mixedsched.sites.site import site_digest
 from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
 from mixedsched.world.browser.kinds import Browser
 
 DEFAULT_NETWORKS = "4g,slow-4g"
-REPORT_NAME, FACTS_NAME = "audit.html", "audit.json"
 
 
 def register(app: typer.Typer) -> None:
@@ -148,17 +148,15 @@ def audit(
         except KeyboardInterrupt:
             say_stopped(folder)
             raise
-        facts = {**audit_facts(found), **live_facts(opened, folder), "report": str(folder / REPORT_NAME)}
-        with writing_to(folder):
-            write_json(facts, folder / FACTS_NAME)
-            write_audit(found, folder / REPORT_NAME, live_words_of(opened, folder))
-        write_summary(folder, ResultKind.AUDIT, facts)
+        report, live = folder / ResultKind.AUDIT.report, live_words_of(opened, folder)
+        facts = {**audit_facts(found), **live_facts(opened, folder), "report": str(report)}
+        keep_result(folder, ResultKind.AUDIT, facts, lambda file: write_audit(found, file, live))
     if as_json:
         say_json(facts)
     else:
         out.print(render_audit(found))
         say_live(opened, folder)
-        say_report(folder / REPORT_NAME)
+        say_report(report)
 
 
 def _carry_out(job: AuditJob, began_s: float) -> Audit:

@@ -17,8 +17,9 @@ from mixedsched.advice.calibration.session import calibrate as carry_out_calibra
 from mixedsched.cli._console import err, out, say_remark, say_step, say_stopped, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import FormFactorOption, LinkOption, ResultsOption, Screen
-from mixedsched.cli._output import Json, say_json, write_json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
+from mixedsched.cli._results import keep_result
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, InputError, UsageError
 from mixedsched.lab.model import Arm
@@ -30,14 +31,13 @@ from mixedsched.lab.results import owned, writing_to
 from mixedsched.model.browser_model import dump_browser_model
 from mixedsched.model.scheme import split_specs
 from mixedsched.report.calibration import calibration_picture, render_calibration
-from mixedsched.report.view import ResultKind, write_summary
+from mixedsched.report.view import ResultKind
 from mixedsched.sites.opening import recipes
 from mixedsched.units import listed
 from mixedsched.world import catalog
 from mixedsched.world.servers import is_server
 
 DEFAULT_SCHEMES = "sequential,stock,eps,mixed,nip,ip,dfifo,firefox-tree,bucket-html,zeroweight"
-FACTS_NAME, PICTURE_NAME = "calibration.json", "calibration.svg"
 
 
 def register(app: typer.Typer) -> None:
@@ -172,9 +172,8 @@ def _carry_out(job: CalibrationJob, folder: Path) -> Calibration:
 
 def _write(found: Calibration, folder: Path, store: Path | None) -> None:
     text = dump_browser_model(found.model, found.evidence)
-    with writing_to(folder):
-        write_json(found.to_dict(), folder / FACTS_NAME)
-        (folder / PICTURE_NAME).write_text(calibration_picture(found), encoding="utf-8")
-        for file in (folder / f"{found.model.name}.toml", *([store] if store is not None else ())):
+    for file in (folder / f"{found.model.name}.toml", *([store] if store is not None else ())):
+        with writing_to(file):
             file.write_text(text, encoding="utf-8")
-    write_summary(folder, ResultKind.CALIBRATE, found.to_dict())
+    picture = calibration_picture(found)
+    keep_result(folder, ResultKind.CALIBRATE, found.to_dict(), lambda file: file.write_text(picture, encoding="utf-8"))

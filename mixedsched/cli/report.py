@@ -16,13 +16,14 @@ from mixedsched.lab.results import writing_to
 from mixedsched.lab.study.session import DEFINITION_NAME
 from mixedsched.report.compare import median_film
 from mixedsched.report.video import write_video
+from mixedsched.report.view import ResultKind
 
-# Commands that judge as they measure, and so write their reports themselves: files with facts, and for people.
+# Commands that judge as they measure, and so write their reports themselves.
 _OTHERS = {
-    "tune": ("tune.json", "tune.html"),
-    "tune --schemes": ("finder.json", "finder.html"),
-    "audit": ("audit.json", "audit.html"),
-    "calibrate": ("calibration.json", "calibration.svg"),
+    "tune": ResultKind.TUNE,
+    "tune --schemes": ResultKind.FINDER,
+    "audit": ResultKind.AUDIT,
+    "calibrate": ResultKind.CALIBRATE,
 }
 
 
@@ -46,11 +47,11 @@ def report(
 
     The other commands write their own reports; for their folders, this says where the report is.
     """
-    for command, (facts_name, report_name) in _OTHERS.items():
-        if (folder / facts_name).is_file():
+    for command, kind in _OTHERS.items():
+        if (folder / kind.facts).is_file():
             if video is not None:
                 raise UsageError(f"{folder} was made by `{command}`", why="--video shows the loads of compare")
-            _point_to(command, folder / facts_name, folder / report_name, as_json)
+            _point_to(command, folder / kind.facts, folder / kind.report, as_json)
             return
     if (folder / DEFINITION_NAME).is_file():
         fix = shlex.join(["mixedsched", "study", "report", str(folder)])

@@ -23,7 +23,7 @@ from mixedsched.lab.underway import stop
 from mixedsched.report.view import _pages as pages
 from mixedsched.report.view._history import histories
 from mixedsched.report.view.folders import Folder, Shelf, State
-from mixedsched.report.view.so_far import REPORT_NAME, ReportsSoFar
+from mixedsched.report.view.so_far import ReportsSoFar
 from mixedsched.world.local_page import Secrets
 
 _FILES_MOST = 200
@@ -213,8 +213,7 @@ class ViewPages:
 
     def _report_so_far(self, request: Request) -> Response:
         folder = self._found(request)
-        self._so_far.write(folder)
-        return RedirectResponse(f"{self._at.files}{folder.id}~/{REPORT_NAME}", 303)
+        return RedirectResponse(f"{self._at.files}{folder.id}~/{self._so_far.write(folder)}", 303)
 
     def _file_so_far(self, request: Request) -> Response:
         folder = self._found(request)

@@ -18,12 +18,7 @@ from mixedsched.report.view.summary import SUMMARY_NAME, ResultKind, ResultSumma
 DATABASES = ("results.sqlite", "simulated.sqlite")
 DEFINITION_NAME = "study.toml"
 # What commands print with --json, where they keep it: by name of the file.
-FACTS = {
-    "tune.json": ResultKind.TUNE,
-    "finder.json": ResultKind.FINDER,
-    "audit.json": ResultKind.AUDIT,
-    "calibration.json": ResultKind.CALIBRATE,
-}
+FACTS = {kind.facts: kind for kind in ResultKind if kind.facts}
 _MARKS = frozenset({*DATABASES, *FACTS, DEFINITION_NAME, SUMMARY_NAME, UNDERWAY_NAME})
 _PREFIXES = {"audit-": ResultKind.AUDIT, "tune-": ResultKind.TUNE, "calibration-": ResultKind.CALIBRATE}
 _DEPTH_MOST = 3
@@ -189,7 +184,7 @@ def _folder_of(root: Path, path: Path, names: set[str], before: Folder | None) -
     changed_s = max((_changed_s(path / item) for item in names if item.startswith(DATABASES)), default=0.0)
     report = "" if summary is None else summary.report
     if report not in names:
-        report = next((item for item in ("report.html", f"{kind}.html", "calibration.svg") if item in names), "")
+        report = next((item.report for item in (kind, *ResultKind) if item.report in names), "")
     return Folder(
         id=hashlib.sha256(os.fsencode(name)).hexdigest()[:16],
         path=path,
