@@ -32,21 +32,21 @@ def check_together(workers: int, spool: Path | None, origin_host: str | None, *,
     if workers > 1 and across_connections:
         raise UsageError(
             "--across-connections is not possible with several --workers",
-            why="each of them knows of its own connections only",
+            why="each process knows only its own connections",
             fix="leave out one of the two",
         )
     if spool is not None and not spool.is_dir():
         raise UsageError(f"there is no folder {spool}", fix="make it, or name another with --spool")
     if origin_host is not None and host_of(origin_host) is None:
         fix = "give --origin-host like shop.example or shop.example:8080, in other alphabets its form with xn--"
-        raise UsageError(f"'{origin_host}' is no host", fix=fix)
+        raise UsageError(f"'{origin_host}' is not a host", fix=fix)
 
 
 def origin_limits(connections: int, connect: str, answer: str, silence: str, health_path: str | None) -> OriginLimits:
     """connect, answer, silence: the values of --connect-timeout and so on. Raises UsageError."""
     if health_path is not None and not is_target(health_path):
         fix = "give --health-path like /health, with %20 for a space and the like"
-        raise UsageError(f"'{health_path}' is no path", fix=fix)
+        raise UsageError(f"'{health_path}' is not a path", fix=fix)
     return OriginLimits(
         connections,
         parse_limit_s(connect, "--connect-timeout"),

@@ -38,6 +38,6 @@ def memory_settings(
         )
     if file.is_dir() or not file.absolute().parent.is_dir():
         raise UsageError(
-            f"--memory {file} is not possible", why="it is no file, nor can it become one", fix="name a file"
+            f"--memory {file} is not possible", why="it is not a file, and none can be made there", fix="name a file"
         )
     return MemorySettings(file, beacons=beacons, learner=LEARNER)

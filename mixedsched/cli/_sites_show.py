@@ -22,7 +22,7 @@ from mixedsched.units import counted, format_bytes, printable
 
 _SHOWN_CHILDREN = 12
 _WIDTH = 140  # where there is no terminal, in characters
-_KEY = "▲ above the fold, ★ its hero (the LCP element); found: when its parent has come so far; i: incremental"
+_KEY = "▲ above the fold, ★ its hero (the LCP element); found: at which point of its parent; i: incremental"
 
 
 def show(

@@ -28,10 +28,10 @@ class StudyProgress(Progress):
         """Loads of other machines count as done, too."""
         for name in machines:
             if self._machines and name not in self._machines:
-                self.say(f"{shown(name)} works, too")
+                self.say(f"{shown(name)} joins in")
         for name in self._machines:
             if name not in machines:
-                self.say(f"{shown(name)} does not work any more")
+                self.say(f"{shown(name)} has stopped working")
         self._machines = machines
         total = max(self.total or 0, self._done + loads)
         where = f" on {len(machines)} machines: {', '.join(machines)}" if len(machines) > 1 else ""

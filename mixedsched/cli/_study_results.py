@@ -33,7 +33,9 @@ StoreOption = Annotated[
 ]
 StudyOption = Annotated[
     str | None,
-    typer.Option("--study", help="Which one, in a database of several; by default that of DIR.", metavar="NAME"),
+    typer.Option(
+        "--study", help="Name of the study, in a database of several; by default the one in DIR.", metavar="NAME"
+    ),
 ]
 FolderArgument = Annotated[Path | None, typer.Argument(help="A folder that `study run` made.", metavar="DIR")]
 
@@ -53,7 +55,7 @@ def report(
         bool,
         typer.Option(
             "--as-papers",
-            help="Also as papers tell it: differences of medians, Mann-Whitney U, counts beyond 5 and 25 %, Spearman.",
+            help="Also report as papers do: differences of medians, Mann-Whitney U, counts beyond 5 and 25 %, Spearman.",
         ),
     ] = False,
     level: Annotated[
@@ -84,20 +86,20 @@ def export(
     form: Annotated[
         _Format,
         typer.Option(
-            "--format", help="Kind of file; parquet and loads need the package pyarrow. `study run --from` takes loads."
+            "--format", help="Kind of file; parquet and loads need the package pyarrow. `study run --from` reads loads."
         ),
     ] = _Format.CSV,
     file: Annotated[
         Path | None, typer.Option("--out", help="File to write; by default stdout.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Write every load of a study as a row, failed ones too: as CSV, JSON or Parquet, or for a study to go on from."""
+    """Export every load of a study, failed ones too: rows of CSV, JSON or Parquet, or a file from which a study goes on."""
     if form is _Format.LOADS:
         _export_loads(folder, store, study, file)
         return
     write = WRITERS[form.value]
     if file is None and form is _Format.PARQUET and sys.stdout.isatty():
-        raise UsageError("a Parquet file is nothing for a terminal", fix="name a file with --out")
+        raise UsageError("a Parquet file cannot be shown on a terminal", fix="name a file with --out")
     with opened(folder, store) as database:
         rows = study_rows(database, find_study(database, study or _name(folder, store)))
         if file is None:

@@ -1,4 +1,4 @@
-"""`audit`: for the owner of a small site. Is its delivery good, which resources come too late, and what would surely help?"""
+"""`audit`: tells the owner of a small site whether its delivery is good, what comes too late, and what would surely help."""
 
 import asyncio
 import time
@@ -81,15 +81,15 @@ def audit(
         typer.Option(
             help="What your server does today: eps follows the priorities that browsers signal (RFC 9218), stock sends all "
             "responses in turns, sequential one after the other; none is the same as eps. @NAME is a real server, such as "
-            "@caddy (`mixedsched servers` lists them). By default eps, or what --server is played as.",
+            "@caddy (`mixedsched servers` lists them). By default eps, or the model of --server.",
             metavar="S",
         ),
     ] = None,
     server: Annotated[
         str | None,
         typer.Option(
-            help="Your web server, which stays: nginx, caddy, apache, h2o, litespeed, cloudflare or other. Only what acts "
-            "there is searched and measured, with lines to paste. Recorded sites tell it themselves, for the lines.",
+            help="Your web server, which stays as it is: nginx, caddy, apache, h2o, litespeed, cloudflare or other. Only what "
+            "takes effect there is searched and measured, with lines to paste. Recorded sites name theirs, for the lines.",
             metavar="NAME",
         ),
     ] = None,
@@ -114,7 +114,7 @@ def audit(
     budget_s = parse_duration_s(budget)
     profiles = networks_named(networks)
     live_as = live_options(live, None, origin_ca, insecure=origin_insecure, fetch=fetch)
-    # An edge in front of a live page is what sends: its server is told lines for, and not played.
+    # The edge in front of a live page does the sending: its server only decides which lines to paste, and is not played.
     own = None if server is None or live_as is not None else server_of(server, baseline)
     scheme = baseline_named(baseline or FOLLOWS_PRIORITIES) if own is None else own.on
     if live_as is not None:

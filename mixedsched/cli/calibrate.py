@@ -1,4 +1,4 @@
-"""`calibrate`: how well does simulation rank schemes? Against real Chromium, and with a browser model fitted to it."""
+"""`calibrate`: how well simulation ranks schemes, compared with real Chromium, also with a browser model fitted to it."""
 
 import datetime as dt
 import hashlib
@@ -61,7 +61,7 @@ def calibrate(
         bool, typer.Option("--warm-up", help="With --from: count the loads of warm-up blocks too.")
     ] = False,
     grid: Annotated[
-        bool, typer.Option("--grid/--no-grid", help="Whether to try other limits than those of Chromium's source.")
+        bool, typer.Option("--grid/--no-grid", help="Whether to try limits other than those in Chromium's source.")
     ] = True,
     form_factor: FormFactorOption = Screen.MOBILE,
     seed: Annotated[int, typer.Option(help="Seed for the order of runs, link losses and intervals.", min=0)] = 1,
@@ -73,7 +73,7 @@ def calibrate(
 ) -> None:
     """Compare the order in which simulation and Chromium rank delivery schemes, and fit simulation's browser to Chromium.
 
-    Loads sites under all schemes in real Chromium, plays the same on rung stack, and tells the rank agreement of FCP and LCP
+    Loads sites under all schemes in real Chromium, plays the same on rung stack, and reports the rank agreement of FCP and LCP
     for each site: with the page as its manifest lists it, as one load showed it, and with the fitted browser.
 
     Every load is stored at once, and after an interruption the same command goes on.
@@ -82,7 +82,7 @@ def calibrate(
         raise UsageError(f"{store} cannot be a browser model", fix="name a file that ends in .toml")
     if earlier and sites:
         raise UsageError(
-            "sites are named beside --from", why="its folders say which sites they are of", fix="leave one out"
+            "sites are named beside --from", why="its folders say which sites they hold", fix="leave one out"
         )
     arms = _arms(schemes)
     folders = list(earlier or ())
@@ -118,8 +118,8 @@ def _arms(schemes: str) -> list[Arm]:
     if others := [spec for spec in specs if is_server(spec)]:
         raise UsageError(
             f"{listed(others)} cannot be simulated",
-            why="other servers have an order of their own",
-            fix="name a model of it, such as server-nginx",
+            why="third-party servers have an order of their own",
+            fix="name a model instead, such as server-nginx",
         )
     return arms_of(specs)
 

@@ -1,4 +1,4 @@
-"""`conform`: which rules of HTTP/3 and of its priorities a server keeps, as seen from outside."""
+"""`conform`: which rules of HTTP/3 and of its priorities a server follows, as seen from outside."""
 
 import ipaddress
 import re
@@ -27,20 +27,20 @@ def conform(
     address: Annotated[str, typer.Argument(metavar="HOST:PORT", help="The server, on UDP.")],
     path: Annotated[str, typer.Option(help="A file of at least 1 MB on it.")] = "/",
     name: Annotated[
-        str | None, typer.Option("--host", metavar="NAME", help="The site's name, where HOST is only its address.")
+        str | None, typer.Option("--host", metavar="NAME", help="Name of the site, if HOST is only its address.")
     ] = None,
-    tries: Annotated[int, typer.Option(min=1, max=5, help="How many times each order is asked for.")] = 3,
+    tries: Annotated[int, typer.Option(min=1, max=5, help="How many times to test each order.")] = 3,
     risky: Annotated[
-        bool, typer.Option("--risky", help="Also try what has crashed servers: only on a server of your own.")
+        bool, typer.Option("--risky", help="Also try what has crashed servers; use it only on a server of your own.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 6 unless everything is right.")] = False,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the table to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a server which rules of HTTP/3 and of its priorities it keeps: what it does with frames, legal or not, and whose
+    """Test which rules of HTTP/3 and of its priorities a server follows: what it does with frames, legal or not, and whose
     bytes it sends first.
 
-    Some 60 connections one after another, 64 MB and two minutes at most. Its certificate is not checked.
+    Makes some 60 connections, one after another; takes 64 MB and two minutes at most. The certificate is not checked.
     """
     target = _target(address, path, name)
     refuse_unwritable(markdown)
@@ -89,7 +89,7 @@ def _target(address: str, path: str, name: str | None) -> AskedServer:
 def _site_name(name: str) -> str:
     """As handshakes and requests have it. Raises UsageError."""
     with suppress(ValueError):
-        return str(ipaddress.ip_address(name.partition("%")[0]))  # a zone is an affair of this machine
+        return str(ipaddress.ip_address(name.partition("%")[0]))  # a zone means something on this machine only
     with suppress(UnicodeError):
         sent = name.encode("idna").decode("ascii")
         if _NAME.fullmatch(sent):

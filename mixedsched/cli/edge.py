@@ -61,7 +61,7 @@ def edge(
     rules: Annotated[
         Path | None,
         typer.Option(
-            help="Priorities by path, such as `tune` ships as headers.txt; read again when it changes.", metavar="FILE"
+            help="Priorities by path, such as headers.txt of `tune`; read again when it changes.", metavar="FILE"
         ),
     ] = None,
     host: Annotated[
@@ -89,22 +89,22 @@ def edge(
     ] = None,
     origin_ca: Annotated[
         Path | None,
-        origin_option("Trust this authority about an https origin, instead of the system's.", metavar="FILE"),
+        origin_option("Certificate authority to trust for an https origin, instead of the system's.", metavar="FILE"),
     ] = None,
     origin_insecure: Annotated[
         bool, typer.Option("--origin-insecure", help="Trust any https origin.", rich_help_panel="Origin")
     ] = False,
     origin_connections: Annotated[
-        int, origin_option("Connections to the origin, or requests on one connection of HTTP/2.", min=1, metavar="N")
+        int, origin_option("Limit of connections to the origin, or of requests on one of HTTP/2.", min=1, metavar="N")
     ] = _ORIGIN.connections,
     connect_timeout: Annotated[
-        str, origin_option("Time for a connection to the origin.", metavar="TIME")
+        str, origin_option("Longest time to connect to the origin.", metavar="TIME")
     ] = f"{_ORIGIN.connect_s:g}s",
     answer_timeout: Annotated[
-        str, origin_option("Time until the origin begins to answer.", metavar="TIME")
+        str, origin_option("Longest time until the origin begins to answer.", metavar="TIME")
     ] = f"{_ORIGIN.answer_s:g}s",
     silence_timeout: Annotated[
-        str, origin_option("Time without a byte of a response under way.", metavar="TIME")
+        str, origin_option("Longest time without a byte of a response under way.", metavar="TIME")
     ] = f"{_ORIGIN.silence_s:g}s",
     health_path: Annotated[
         str | None,
@@ -130,21 +130,21 @@ def edge(
         ),
     ] = None,
     buffer_mb: Annotated[
-        int, limit_option("Bytes of responses in memory, in all, in megabytes.", min=1, metavar="N")
+        int, limit_option("Size of all responses kept in memory, in megabytes.", min=1, metavar="N")
     ] = _BUFFERS.all_bytes // 1_000_000,
     spool: Annotated[
         Path | None,
-        limit_option("Keep what the origin sends faster than a client reads in files of this folder.", metavar="DIR"),
+        limit_option("Folder for files with what the origin sends faster than a client reads.", metavar="DIR"),
     ] = None,
     max_body_mb: Annotated[
-        int, limit_option("The largest body of a request, in megabytes.", min=1, metavar="N")
+        int, limit_option("Largest body of a request, in megabytes.", min=1, metavar="N")
     ] = _BUFFERS.request_bytes // 1_000_000,
-    max_connections: Annotated[int, limit_option("Connections of clients.", min=1, metavar="N")] = _LIMITS.connections,
+    max_connections: Annotated[int, limit_option("Limit of connections.", min=1, metavar="N")] = _LIMITS.connections,
     max_streams: Annotated[
-        int, limit_option("Open requests of one connection.", min=1, max=MAX_STREAMS, metavar="N")
+        int, limit_option("Limit of open requests per connection.", min=1, max=MAX_STREAMS, metavar="N")
     ] = _LIMITS.streams,
     idle_timeout: Annotated[
-        str, limit_option("Time without a packet from the client.", metavar="TIME")
+        str, limit_option("Longest time without a packet from the client.", metavar="TIME")
     ] = f"{_LIMITS.idle_s:g}s",
     grace: Annotated[str, limit_option("Time for responses under way when told to stop.", metavar="TIME")] = "10s",
     access_log: Annotated[

@@ -1,4 +1,4 @@
-"""`memory`: what the scheme adaptive has learned, and how to make it forget."""
+"""`memory`: shows what the scheme adaptive has learned, and makes it forget."""
 
 import json
 import sys
@@ -26,12 +26,12 @@ def register(app: typer.Typer) -> None:
 
 
 def show(file: FileArgument, page: PageOption = None, as_json: Json = False) -> None:
-    """What is believed of each page, from how many visits, which order that gave, and why."""
+    """Show what is known about each page, from how many visits, which order follows from it, and why."""
     with read_memory(_known(file)) as store:
         paths = list(store.versions()) if page is None else [page]
         states = [(path, store.page(path)) for path in paths]
     if page is not None and states[0][1] is None:
-        raise UsageError(f"nothing is remembered of {page}", fix=f"mixedsched memory show {file} lists the pages")
+        raise UsageError(f"nothing is remembered about {page}", fix=f"mixedsched memory show {file} lists the pages")
     pages = [describe(state) for _, state in states if state is not None]
     if as_json:
         sys.stdout.write(json.dumps({"memory": str(file), "pages": pages}) + "\n")

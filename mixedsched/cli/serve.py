@@ -101,19 +101,21 @@ def serve(
     retry: Annotated[
         RetryPolicy, _limit("When clients must prove their address first (QUIC Retry); auto: under load.")
     ] = RetryPolicy.AUTO,
-    max_connections: Annotated[int, _limit("Connections in all.", min=1, metavar="N")] = _DEFAULTS.connections,
+    max_connections: Annotated[int, _limit("Limit of connections in all.", min=1, metavar="N")] = _DEFAULTS.connections,
     max_connections_per_client: Annotated[
-        int, _limit("Connections from one address.", min=1, metavar="N")
+        int, _limit("Limit of connections from one address.", min=1, metavar="N")
     ] = _DEFAULTS.connections_per_client,
     max_streams: Annotated[
-        int, _limit("Open requests of one connection.", min=1, max=MAX_STREAMS, metavar="N")
+        int, _limit("Limit of open requests per connection.", min=1, max=MAX_STREAMS, metavar="N")
     ] = _DEFAULTS.streams,
     max_memory_mb: Annotated[
-        int, _limit("New clients are refused while more memory is in use, in megabytes.", min=1, metavar="N")
+        int, _limit("Refuse new clients while more memory than this is in use, in megabytes.", min=1, metavar="N")
     ] = _DEFAULTS.memory_bytes // 1_000_000,
-    handshake_timeout: Annotated[str, _limit("Time for a handshake.", metavar="TIME")] = f"{_DEFAULTS.handshake_s:g}s",
+    handshake_timeout: Annotated[
+        str, _limit("Longest time for a handshake.", metavar="TIME")
+    ] = f"{_DEFAULTS.handshake_s:g}s",
     idle_timeout: Annotated[
-        str, _limit("Time without a packet from the client.", metavar="TIME")
+        str, _limit("Longest time without a packet from the client.", metavar="TIME")
     ] = f"{_DEFAULTS.idle_s:g}s",
     grace: Annotated[
         str, _limit("Time for responses under way when the server is told to stop.", metavar="TIME")
@@ -129,7 +131,7 @@ def serve(
     log_connections: Annotated[
         bool,
         _log_option(
-            "Print a line for each connection, too, with the host name that its client asked for.", "--log-connections"
+            "Also print a line for each connection, with the host name that its client asked for.", "--log-connections"
         ),
     ] = False,
     log: Annotated[Path | None, _log_option("Append a JSON line for each request to a file.", metavar="FILE")] = None,

@@ -1,4 +1,4 @@
-"""`setup`: brings what page loads need besides Python."""
+"""`setup`: installs what page loads need besides Python."""
 
 from typing import Annotated, Any, Self
 
@@ -31,10 +31,10 @@ def setup(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Bring what page loads need: Node packages and, if no usable browser is found, Chrome for Testing.
+    """Install what page loads need: Node packages and, if no usable browser is found, Chrome for Testing.
 
-    They go into the user's cache folder, or the one named by MIXEDSCHED_CACHE; in a checkout into its own folders. What is
-    there already stays; what an interruption left incomplete is completed. Needs Node.js 20 or later.
+    They go into the user's cache folder, or the one named by MIXEDSCHED_CACHE; in a checkout into its own folders. What
+    exists stays; what an interruption left incomplete is completed. Needs Node.js 20 or later.
     """
     end_in_order()
     mirror = checked_mirror(browser_mirror) if browser_mirror else None

@@ -1,4 +1,4 @@
-"""`tune`: from a page to what to ship. Searches a better order of bytes, races it in real Chromium, and proves it."""
+"""`tune`: searches a better order of bytes for a page, races it in real Chromium, proves it, and writes what to ship."""
 
 import time
 from dataclasses import replace
@@ -67,8 +67,8 @@ def tune(
     space: Annotated[
         str,
         typer.Option(
-            help="tables: schemes and their priority tables. vgprio: what VGPrio (2025) learns, image clusters and late "
-            "scripts by Speed Index and without a guard, as a rival.",
+            help="tables: schemes and their priority tables. vgprio: the search of VGPrio (2025), a rival: image clusters and "
+            "late scripts, by Speed Index and without a guard.",
             metavar="S",
         ),
     ] = TABLES,

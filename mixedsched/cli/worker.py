@@ -41,7 +41,7 @@ def worker(
         int | None, typer.Option(help="Processes that simulate; one per processor by default.", min=1)
     ] = None,
     lease: Annotated[
-        str, typer.Option(help="How long after a worker's last sign of life its blocks go to others.", metavar="T")
+        str, typer.Option(help="Time after a worker's last sign of life until its blocks go to others.", metavar="T")
     ] = "60s",
     once: Annotated[bool, typer.Option("--once", help="End when there is no work left, instead of waiting.")] = False,
     readmit: Annotated[
