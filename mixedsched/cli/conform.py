@@ -111,7 +111,7 @@ def _conclude(examination: Examination, summary: dict[str, dict[str, int]]) -> N
     for kind, counts in summary.items():
         out.print(f"{kind}: {counts['right']} of {counts['asked']} right")
     if examination.died_after:
-        err.print(f"[bold red]the server answers no more[/] since: {shown(examination.died_after)}", soft_wrap=True)
+        err.print(f"[bold red]the server stopped answering[/] after: {shown(examination.died_after)}", soft_wrap=True)
     said = f"; it calls itself {shown(examination.server)}" if examination.server else ""
     err.print(
         f"{examination.connections} connections, {examination.received_bytes / 1e6:.0f} MB{said}",

@@ -44,9 +44,7 @@ def show(file: FileArgument, page: PageOption = None, as_json: Json = False) -> 
 
 def _print(item: dict, details: bool) -> None:  # type: ignore[type-arg]
     order = item["order"]
-    out.print(
-        f"[bold]{shown(item['path'])}[/]: {counted(item['visits'], 'visit')} ({item['partial_visits']} not whole)"
-    )
+    out.print(f"[bold]{shown(item['path'])}[/]: {counted(item['visits'], 'visit')} ({item['partial_visits']} partial)")
     out.print(f"  order: {order['name']}: {shown(order['why'])}", soft_wrap=True)
     for name, why in item["left"].items():
         out.print(f"  left: {shown(name)}: {shown(why)}", soft_wrap=True)
@@ -56,9 +54,11 @@ def _print(item: dict, details: bool) -> None:  # type: ignore[type-arg]
     if (told := item["beacons"]) is not None:
         latest = f"FCP {told['fcp_ms']:.0f} ms, LCP {told['lcp_ms']:.0f} ms, CLS {told['cls']:.3f}"
         means = f"mean FCP {told['mean_fcp_ms']:.0f} ms, LCP {told['mean_lcp_ms']:.0f} ms"
-        out.print(f"  told by browsers: {told['visits']} visits, {means}; the latest {latest}", soft_wrap=True)
+        out.print(
+            f"  reported by browsers: {counted(told['visits'], 'visit')}, {means}; the latest {latest}", soft_wrap=True
+        )
     for name, paints in item["outcomes"].items():
-        by = f"told by {paints['told']:.0f} browsers" if paints["told"] else "estimated"
+        by = f"reported by {paints['told']:.0f} browsers" if paints["told"] else "estimated"
         out.print(f"  seen under {shown(name)}: {paints['visits']:.0f} visits, LCP {paints['lcp_ms']:.0f} ms, {by}")
     if not details:
         return

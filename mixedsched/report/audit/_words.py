@@ -81,7 +81,7 @@ def _own_notes(audit: Audit) -> list[str]:
     own = audit.own
     if own is None:
         return []
-    return [f"For {own.title}: {own.words}.", f"How it was found out: {own.proof_words(is_loaded=True)}."]
+    return [f"For {own.title}: {own.words}.", f"How this is known: {own.proof_words(is_loaded=True)}."]
 
 
 def _server_note(audit: Audit) -> str:
@@ -106,7 +106,7 @@ def _guard_note(audit: Audit) -> str:
 
 
 def _advice_on_time(audit: Audit) -> str:
-    """How much time would decide what is open."""
+    """How much more time would decide what is open."""
     if audit.chosen is None or audit.outcome not in {AuditVerdict.OPEN, AuditVerdict.UNMEASURED}:
         return ""
     effects = [item for network in audit.networks for item in network.effects if item.arm == audit.chosen.label]
@@ -117,7 +117,7 @@ def _advice_on_time(audit: Audit) -> str:
     minutes = math.ceil(budget_s / _SECONDS_PER_MINUTE)
     done = f"about {needed} blocks would decide, {audit.complete_blocks} are complete"
     if needed > BLOCKS_MOST:
-        return f"The difference is small beside the scatter of loads: {done}. A machine with less to do scatters less."
+        return f"The difference is small compared with the scatter of loads: {done}. On a less busy machine they scatter less."
     return f"Not enough time: {done}. The same command with --budget {minutes}m continues."
 
 

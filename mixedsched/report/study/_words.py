@@ -159,6 +159,6 @@ def exact_note(places: Sequence[object], exact: int) -> str:
         return ""
     which = "All places are" if exact == len(places) else f"{counted(exact, 'place')} of {len(places)} are"
     return (
-        f"{which} exact: nothing is random there, so that one load of each arm is the whole truth. Such changes have no "
+        f"{which} exact: nothing is random there, so one load of each arm tells everything. Such changes have no "
         "interval and no p; they are better or worse where they exceed the margin."
     )

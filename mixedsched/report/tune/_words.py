@@ -54,12 +54,12 @@ def headline(tuning: Tuning) -> str:
 
 
 def subject_words(tuning: Tuning) -> str:
-    """What the verdict is about: an order of our own server, or changes for the server that one has."""
+    """What the verdict is about: an order of our own server, or changes for the owner's server."""
     return "the tuned order of bytes" if tuning.server is None else f"these changes on {tuning.server.title}"
 
 
 def winner_words(tuning: Tuning) -> str:
-    """What the winner is: an order, or lines for the server that one has."""
+    """What the winner is: an order, or lines for the owner's server."""
     if tuning.winner is None:
         return ""
     if tuning.server is None:
@@ -71,12 +71,12 @@ def winner_words(tuning: Tuning) -> str:
 
 
 def server_lines(tuning: Tuning) -> list[str]:
-    """What is known of the server that one has, and how results for it were come by."""
+    """What is known about the owner's server, and how the results for it were obtained."""
     server = tuning.server
     if server is None:
         return []
     proof = server.proof_words(is_loaded=tuning.rung == "browser")
-    return [f"For {server.title}: {server.words}.", f"How it was found out: {proof}."]
+    return [f"For {server.title}: {server.words}.", f"How this is known: {proof}."]
 
 
 def setting_line(tuning: Tuning) -> str:
@@ -195,7 +195,7 @@ def kept_lines(tuning: Tuning) -> list[str]:
 
 
 def _unloaded_lines(tuning: Tuning) -> list[str]:
-    """What is to be shipped although no load had it by itself; on a server that one keeps, all of it was proved together."""
+    """What is to be shipped although no load had it by itself; for the owner's server, all of it was proved together."""
     if tuning.server is not None or tuning.rung != "browser":
         return []
     loaded = {Role.HEADERS if item.is_by_headers else item.role for item in tuning.contenders}

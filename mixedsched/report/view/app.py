@@ -125,7 +125,9 @@ class ViewPages:
         with self._looking:
             folder = self._shelf.find(request.path_params["id"])
         if folder is None:
-            raise NotHereError("That result is not here any more", "Its folder was removed, renamed, or never was.")
+            raise NotHereError(
+                "That result is not here any more", "Its folder was removed or renamed, or never existed."
+            )
         return folder
 
     # Pages
@@ -178,7 +180,7 @@ class ViewPages:
         for page in histories(self._look()):
             if page.id == request.path_params["id"]:
                 return HTMLResponse(pages.history_page(self._at, page))
-        raise NotHereError("Nothing is known of that page any more", "The folders of its results were removed.")
+        raise NotHereError("Nothing is known about that page any more", "The folders of its results were removed.")
 
     # Deeds
 
@@ -227,7 +229,7 @@ def _sent(folder: Path, request: Request) -> Response:
     """A file of a folder. Raises NotHereError for everything else, and for what a link leads to elsewhere."""
     # As the bytes that were asked for: names of files need not be text.
     name = os.fsdecode(unquote_to_bytes(request.scope["raw_path"].split(b"/", 3)[3]))
-    gone = NotHereError("That file is not here", "It was removed, is no file, or lies elsewhere.")
+    gone = NotHereError("That file is not here", "It was removed, is not a file, or lies elsewhere.")
     try:
         home = folder.resolve(strict=True)
         path = (home / name).resolve(strict=True)
