@@ -1,6 +1,6 @@
 """Text for people: results on stdout, progress and errors on stderr, in colour where there is any.
 
-Apart from `_output`, because a server that talks to machines has no use for what this loads.
+Separate from `_output`, because a server that talks to machines does not need what this loads.
 """
 
 from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ DEFAULT = "list"
 class WithDefault(TyperGroup):
     """`group WORD` is `group list WORD` unless WORD is one of the commands.
 
-    A command never hides a folder in silence: if there is one of its name, that is said, with how to name the folder.
+    A command never hides a folder silently: if there is one of that name, a note says so, and how to name the folder.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ LEARNER = "mixedsched.lab.learning"
 def memory_settings(
     scheme: str, file: Path | None, *, across_connections: bool = False, hosts: int = 1, beacons: bool = False
 ) -> MemorySettings | None:
-    """What is kept between visits, and which process thinks about it; None without --memory. Raises UsageError.
+    """What is kept between visits, and which process learns from it; None without --memory. Raises UsageError.
 
     hosts: how many are served: pages are remembered by path. beacons: whether documents get the script of the beacon.
     """

@@ -153,7 +153,7 @@ def opened(folder: Path | None, store: str | None) -> StudyStore:
 
 
 def _name(folder: Path | None, store: str | None) -> str | None:
-    """Of the study to which a folder belongs, where the database may hold several."""
+    """The name of the study to which a folder belongs, needed where the database may hold several."""
     return None if folder is None or store is None else read_study(folder / DEFINITION_NAME).name
 
 

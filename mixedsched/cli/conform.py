@@ -87,7 +87,7 @@ def _target(address: str, path: str, name: str | None) -> AskedServer:
 
 
 def _site_name(name: str) -> str:
-    """As handshakes and requests have it. Raises UsageError."""
+    """The name as handshakes and requests have it. Raises UsageError."""
     with suppress(ValueError):
         return str(ipaddress.ip_address(name.partition("%")[0]))  # a zone means something on this machine only
     with suppress(UnicodeError):

@@ -101,7 +101,7 @@ def jpeg_size(data: bytes) -> tuple[int, int] | None:
 
 
 def thinned(frames: Sequence[FilmFrame], bytes_most: float) -> tuple[FilmFrame, ...]:
-    """As many of the frames as have room: again and again the one goes whose neighbours are nearest to each other in time.
+    """As many of the frames as fit: as long as they do not, the one goes whose neighbours are nearest to each other in time.
 
     The first and the last one stay.
     """

@@ -73,7 +73,7 @@ def expected_text(change_pct: float | None) -> str:
 
 
 def pct_text(change_pct: float) -> str:
-    """As metrics tell changes: "−12.3 %", "+4.0 %", and "0.0 %" without a sign."""
+    """A change in the form that metrics use: "−12.3 %", "+4.0 %", and "0.0 %" without a sign."""
     text = with_minus(f"{change_pct:+.1f} %")
     return text[1:] if text[1:] == "0.0 %" else text
 
@@ -87,7 +87,7 @@ def objective_text(weights: Mapping[str, float]) -> str:
 
 
 def capital(text: str) -> str:
-    """As a sentence begins."""
+    """The text with a capital, to begin a sentence."""
     return text[:1].upper() + text[1:]
 
 

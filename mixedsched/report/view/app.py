@@ -62,7 +62,7 @@ register_url_convertor("any", _AnyName())
 
 
 class NotHereError(Exception):
-    """What was asked for is not there, or not any more. args: the title, and sentences."""
+    """What was asked for does not exist, or no longer does. args: the title, and sentences."""
 
 
 class ViewPages:
@@ -95,7 +95,7 @@ class ViewPages:
         return Starlette(routes=routes, exception_handlers={404: self._no_such_page})
 
     def _route(self, path: str, answer: Callable[[Request], Response], method: str = "GET") -> Route:
-        """Answers are worked out beside each other, so that none waits for a report."""
+        """Answers are computed in parallel, so that none waits for a report."""
 
         async def endpoint(request: Request) -> Response:
             try:
@@ -147,7 +147,7 @@ class ViewPages:
         )
 
     def _live(self, _request: Request) -> Response:
-        """What runs, and a word that changes with everything else that pages show."""
+        """What is running, and a fingerprint that changes with everything else that pages show."""
         folders = self._look(anew=False)
         at_work = [self._now(item) for item in folders if item.state is State.RUNNING]
         running = [pages.running_view(item, self._at) for item in at_work if item is not None]
@@ -260,7 +260,7 @@ def _files_of(folder: Path) -> list[tuple[str, int]]:
 
 
 def _wait_until(is_so: Callable[[], bool]) -> None:
-    """For a short while; pages show what has become of it, sooner or later."""
+    """Wait for a short while; pages show the outcome sooner or later."""
     until_s = time.monotonic() + _START_S
     while not is_so() and time.monotonic() < until_s:
         time.sleep(0.1)

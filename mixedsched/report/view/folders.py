@@ -29,7 +29,7 @@ _SUMMARY = TypeAdapter(ResultSummary)
 
 
 class State(StrEnum):
-    """How a folder's command stands."""
+    """The state of a folder's command."""
 
     RUNNING = "running"
     DONE = "done"
@@ -228,7 +228,7 @@ def _state(path: Path, record: Underway | None) -> State:
 
 
 def _kind(name: str, names: set[str], record: Underway | None) -> ResultKind:
-    """Of work that has no summary yet."""
+    """The kind of work that has no summary yet."""
     given = record.command[0] if record is not None and record.command else ""
     if DEFINITION_NAME in names:
         return ResultKind.FINDER if given == "tune" or name.startswith("finder") else ResultKind.STUDY

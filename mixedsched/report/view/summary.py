@@ -140,7 +140,7 @@ def write_summary(
 
 
 def summary_of(kind: ResultKind, facts: Mapping[str, Any]) -> ResultSummary:
-    """Of what the command prints with --json. Raises KeyError, TypeError or ValueError if that is something else."""
+    """The summary of what a command prints with --json. Raises KeyError, TypeError or ValueError if that is something else."""
     return _SUMMARISED[kind](facts)
 
 
