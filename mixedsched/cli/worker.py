@@ -9,7 +9,7 @@ import typer
 
 from mixedsched.cli._console import err, say_remark, shown
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.errors import MissingPartError, MixedschedError, UsageError
 from mixedsched.lab.study.worker import WorkerOptions, run_worker
 from mixedsched.units import parse_duration_s
 
@@ -72,7 +72,7 @@ def worker(
         try:
             asyncio.run(serve(scheduler, options, say_remark))
         except MixedschedError as error:
-            if once:
+            if once or isinstance(error, MissingPartError):  # which will be missing the next time, too
                 raise
             err.print(f"{shown(str(error))}; trying again", style="dim")
         if once:
