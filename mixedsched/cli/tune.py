@@ -146,12 +146,13 @@ def tune(
     opener = open_site if live_as is None else open_live(live_as, fresh=fresh)
     if live_as is not None:
         require_live(sites)
+        _refuse_with_live("--server", own is not None, "with --live an edge is in front")
+        compares = wants_all and len(networks) > 1
+        _refuse_with_live(
+            "--schemes all for several networks", compares, "schemes are then compared in simulation alone"
+        )
     else:
         sites = [located(site, fresh=fresh, fetch=fetch) for site in sites]
-    if live_as is not None and own is not None:
-        raise UsageError(
-            "--live and --server contradict each other", why="with --live an edge is in front", fix="leave one out"
-        )
     if _is_for_finder(sites, networks, wants_all=wants_all):
         from mixedsched.cli._tune_finder import find_schemes, finder_job  # here, because one page has no use for them
 
@@ -174,6 +175,11 @@ def tune(
         code = tune_one(job, began_s, as_json=as_json)
     if code is not ExitCode.DONE:
         raise typer.Exit(code)
+
+
+def _refuse_with_live(what: str, is_given: bool, why: str) -> None:
+    if is_given:
+        raise UsageError(f"--live and {what} contradict each other", why=why, fix="leave one out")
 
 
 def _model(name: str | None, rung: str) -> BrowserModel:
