@@ -3,11 +3,15 @@
 import math
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from mixedsched.core import stats
 from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.units import counted
+
+if TYPE_CHECKING:  # comparisons need none of the advice
+    from mixedsched.advice.changes.own_server import KeptServer
 
 UNCHANGED = "unchanged"
 SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
@@ -84,6 +88,16 @@ def objective_text(weights: Mapping[str, float]) -> str:
         return metric_named(next(iter(weights))).short
     total = sum(weights.values()) or 1.0
     return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in weights.items())
+
+
+def server_lines(server: "KeptServer | None", *, is_loaded: bool) -> list[str]:
+    """What is known about the owner's server, and how the results for it were obtained; [] where advice is for ours.
+
+    is_loaded: whether a browser made loads, and not simulation alone.
+    """
+    if server is None:
+        return []
+    return [f"For {server.title}: {server.words}.", f"How this is known: {server.proof_words(is_loaded=is_loaded)}."]
 
 
 def capital(text: str) -> str:

@@ -12,7 +12,7 @@ from mixedsched.core.metrics import METRICS
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.report._effects import EffectView, effect_views
-from mixedsched.report._words import capital, change_text, confidence_text
+from mixedsched.report._words import capital, change_text, confidence_text, server_lines
 from mixedsched.units import counted, few, format_bytes, format_ms, format_spent
 from mixedsched.world.servers import is_server, read_choice
 
@@ -72,16 +72,8 @@ def headline(audit: Audit) -> str:
 
 def notes(audit: Audit) -> list[str]:
     """Notes on the verdict: the server that the advice needs, what gets worse, how much time would decide."""
-    found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit), *_own_notes(audit))
-    return [note for note in found if note]
-
-
-def _own_notes(audit: Audit) -> list[str]:
-    """What acts on the server that advice is for, and what loads were made with."""
-    own = audit.own
-    if own is None:
-        return []
-    return [f"For {own.title}: {own.words}.", f"How this is known: {own.proof_words(is_loaded=True)}."]
+    found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit))
+    return [*(note for note in found if note), *server_lines(audit.own, is_loaded=True)]
 
 
 def _server_note(audit: Audit) -> str:

@@ -70,15 +70,6 @@ def winner_words(tuning: Tuning) -> str:
     return f"{tuning.server.title} as it is, with {listed(parts)}" if parts else f"{tuning.server.title} as it is"
 
 
-def server_lines(tuning: Tuning) -> list[str]:
-    """What is known about the owner's server, and how the results for it were obtained."""
-    server = tuning.server
-    if server is None:
-        return []
-    proof = server.proof_words(is_loaded=tuning.rung == "browser")
-    return [f"For {server.title}: {server.words}.", f"How this is known: {proof}."]
-
-
 def setting_line(tuning: Tuning) -> str:
     """As "http3_stream_buffer_size 1048576 instead of 65536 (without it: slow-4g +12 %)"."""
     setting = tuning.setting
