@@ -3,7 +3,7 @@
 import math
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -83,6 +83,37 @@ BudgetOption = Annotated[
 ResultsOption = Annotated[
     Path | None, typer.Option("--out", help="Folder for the results; by default one in runs/.", metavar="DIR")
 ]
+
+
+def network_option(help_text: str, *names: str, **arguments: Any) -> Any:
+    """An option of a server, in the panel of its network."""
+    return typer.Option(*names, help=help_text, rich_help_panel="Network", **arguments)
+
+
+def limit_option(help_text: str, **arguments: Any) -> Any:
+    """An option of a server, in the panel of its limits."""
+    return typer.Option(help=help_text, rich_help_panel="Limits", **arguments)
+
+
+def log_option(help_text: str, *names: str, **arguments: Any) -> Any:
+    """An option of a server, in the panel of its logs."""
+    return typer.Option(*names, help=help_text, rich_help_panel="Logs", **arguments)
+
+
+AcrossConnectionsOption = Annotated[
+    bool,
+    network_option("Schedule across all connections from one IP address, as if they were one.", "--across-connections"),
+]
+
+
+def refuse_across_workers(workers: int, *, across_connections: bool) -> None:
+    """Raises UsageError."""
+    if across_connections and workers > 1:
+        raise UsageError(
+            "--across-connections is not possible with several --workers",
+            why="the connections of one client may reach different processes",
+            fix="leave out one of the two",
+        )
 
 
 def a_number(option: typer.CallbackParam, value: float) -> float:

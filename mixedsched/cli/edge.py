@@ -5,16 +5,18 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.cli._edge_options import (
-    check_together,
+from mixedsched.cli._edge_options import check_origin, origin_limits, origin_option
+from mixedsched.cli._memory import memory_settings
+from mixedsched.cli._options import (
+    AcrossConnectionsOption,
+    BeaconOption,
+    DatagramSizeOption,
+    MemoryOption,
     limit_option,
     log_option,
     network_option,
-    origin_limits,
-    origin_option,
+    refuse_across_workers,
 )
-from mixedsched.cli._memory import memory_settings
-from mixedsched.cli._options import BeaconOption, DatagramSizeOption, MemoryOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._stdout import end_with_reader
@@ -117,12 +119,7 @@ def edge(
         CongestionControl, network_option("Congestion control of all connections.")
     ] = CongestionControl.CUBIC,
     workers: Annotated[int, network_option("Processes that share the port.", min=1, max=MAX_WORKERS)] = 1,
-    across_connections: Annotated[
-        bool,
-        network_option(
-            "Schedule across all connections from one IP address, as if they were one.", "--across-connections"
-        ),
-    ] = False,
+    across_connections: AcrossConnectionsOption = False,
     hand_over: Annotated[
         Path | None,
         network_option(
@@ -166,7 +163,8 @@ def edge(
     requests and finishes those under way; told again, it stops at once.
     """
     end_with_reader()
-    check_together(workers, spool, origin_host, across_connections=across_connections)
+    refuse_across_workers(workers, across_connections=across_connections)
+    check_origin(spool, origin_host)
     settings = ServerSettings(
         host=listen,
         port=port,
