@@ -126,8 +126,8 @@ def up(
         say_json(lab_up)
         return
     out.print(f"[bold]{shown(profile.name)}[/] is up in {backend.value}")
-    out.print(f"  down: {direction_text(profile.down)}", soft_wrap=True)
-    out.print(f"  up: {direction_text(profile.up)}", soft_wrap=True)
+    out.print(f"  down: {shown(direction_text(profile.down))}", soft_wrap=True)
+    out.print(f"  up: {shown(direction_text(profile.up))}", soft_wrap=True)
     _say_standing(lab_up)
 
 

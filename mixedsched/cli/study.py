@@ -138,7 +138,7 @@ def status(folder: FolderArgument = None, store: StoreOption = None, as_json: Js
     for worker in facts["workers"]:
         heard = f"heard of {format_duration(worker['silent_s'])} ago"
         doing = f"{worker['state']}, {counted(worker['blocks'], 'block')} in hand, {heard}"
-        out.print(f"  {shown(worker['machine'])}: {doing}{shown(worker['reason'] and ': ' + worker['reason'])}")
+        out.print(f"  {shown(worker['machine'])}: {shown(doing)}{shown(worker['reason'] and ': ' + worker['reason'])}")
 
 
 def _status(store: StudyStore) -> dict[str, Any]:
