@@ -65,14 +65,16 @@ def _tell(proofs: Iterable[Check], as_json: bool) -> None:
         checks.append(check)
         if not as_json:
             _print(check)
-    ok = all(check.ok or check.is_optional for check in checks)
+    failed = [check for check in checks if not check.ok and not check.is_optional]
+    is_missing = any(check.is_missing_part for check in failed)
     if as_json:
-        say_json({"ok": ok, "checks": [check.to_dict() for check in checks]}, indent=2)
+        say_json({"ok": not failed, "checks": [check.to_dict() for check in checks]}, indent=2)
+    elif failed:
+        err.print(f"[bold red]{'some parts are missing' if is_missing else 'not everything works'}[/]")
     else:
-        err.print("everything is in place" if ok else "[bold red]some parts are missing[/]")
-    if not ok:
-        missing = any(check.is_missing_part for check in checks if not check.ok and not check.is_optional)
-        raise typer.Exit(ExitCode.MISSING_PART if missing else ExitCode.FAILED)
+        err.print("everything is in place")
+    if failed:
+        raise typer.Exit(ExitCode.MISSING_PART if is_missing else ExitCode.FAILED)
 
 
 def _print(check: Check) -> None:
