@@ -99,7 +99,7 @@ def regret_in_words(value: float | None, metric: Metric) -> str:
 
 
 def everywhere(result: StudyResult) -> str:
-    """What the best single scheme costs; "" if that is no question. Regrets are in the first primary metric."""
+    """What the best single scheme costs; "" if there is nothing to choose. Regrets are in the first primary metric."""
     metric = result.metrics[0]
     own = [item for item in result.regrets if item.metric is metric]
     if len(own) < 2 or own[0].places < 2:
