@@ -80,7 +80,7 @@ class Progress:
         self.tell(self._done + 1, self.total)
 
     def tell(self, done: int, total: int | None, *, what: str = "", left_s: float | None = None) -> None:
-        """Report how much is done. what: what is under way, if that changed. left_s: time left; by default from the pace so far."""
+        """Report how much is done. what: what is under way, if changed. left_s: time left; by default from the pace so far."""
         self._done, self.total, self._left_s, self.what = done, total, left_s, what or self.what
         underway.tell(self.what, done, total, self._unit, self._seconds_left())  # for those who look from elsewhere
         now_s = time.monotonic()
