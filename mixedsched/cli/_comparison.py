@@ -80,13 +80,10 @@ def _command(experiment: Experiment) -> str:
     schemes = [arms[0].scheme] if is_aa else [arm.scheme for arm in arms]
     words = ["mixedsched", "compare", facts.site_argument or plan.site, "--schemes", ",".join(schemes)]
     words += live_words(facts.live)
-    words += (
-        ["--baseline", plan.baseline]
-        if not is_aa
-        else []
-        if "rules" in facts.live and AGAIN not in arms[1].label
-        else ["--aa"]
-    )
+    if not is_aa:
+        words += ["--baseline", plan.baseline]
+    elif "rules" not in facts.live or AGAIN in arms[1].label:  # else it is compared without and with rules
+        words += ["--aa"]
     words += ["--link", facts.link_argument or plan.link]
     words += ["--backend", plan.backend] if plan.backend != "relay" else []
     words += ["--origins", "merge"] if facts.origins == "merge" else []
