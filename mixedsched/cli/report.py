@@ -56,10 +56,22 @@ def report(
     if (folder / DEFINITION_NAME).is_file():
         fix = shlex.join(["mixedsched", "study", "report", str(folder)])
         raise InputError(f"{folder} was made by `study run`", fix=f"its report is written by: {fix}")
-    experiment = read_experiment(folder)
+    experiment = _read(folder)
     say_experiment(experiment, as_json=as_json)
     if video is not None:
         _write_video(experiment, video)
+
+
+def _read(folder: Path) -> Experiment:
+    """Raises InputError also for records that were damaged, or written by others."""
+    try:
+        return read_experiment(folder)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"the stored runs of {folder} cannot be understood",
+            why=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}",
+            fix="restore its database, or compare again with another --out",
+        ) from error
 
 
 def _write_video(experiment: Experiment, path: Path) -> None:
