@@ -30,7 +30,7 @@ BrowserOption = Annotated[
         help="Browser that loads the pages: chromium, scored by Lighthouse, or firefox, with FCP, LCP and Speed Index only."
     ),
 ]
-FormFactorOption = Annotated[Screen, typer.Option(help="Device to emulate: pages are loaded and scored for it.")]
+FormFactorOption = Annotated[Screen, typer.Option(help="Device for which pages are loaded and scored.")]
 OriginsOption = Annotated[
     Origins | None,
     typer.Option(

@@ -89,7 +89,8 @@ def audit(
         str | None,
         typer.Option(
             help="Your web server, which stays as it is: nginx, caddy, apache, h2o, litespeed, cloudflare or other. Only what "
-            "takes effect there is searched and measured, with lines to paste. Recorded sites name theirs, for the lines.",
+            "takes effect there is searched and measured, with lines to paste. Without it, lines are for the server that a "
+            "recorded site names.",
             metavar="NAME",
         ),
     ] = None,

@@ -97,7 +97,7 @@ def edge(
         bool, typer.Option("--origin-insecure", help="Trust any https origin.", rich_help_panel="Origin")
     ] = False,
     origin_connections: Annotated[
-        int, origin_option("Limit of connections to the origin, or of requests on one of HTTP/2.", min=1, metavar="N")
+        int, origin_option("Limit of connections to the origin, or of requests on one over HTTP/2.", min=1, metavar="N")
     ] = _ORIGIN.connections,
     connect_timeout: Annotated[
         str, origin_option("Longest time to connect to the origin.", metavar="TIME")
@@ -127,7 +127,7 @@ def edge(
         ),
     ] = None,
     buffer_mb: Annotated[
-        int, limit_option("Size of all responses kept in memory, in megabytes.", min=1, metavar="N")
+        int, limit_option("Limit of responses kept in memory, in megabytes.", min=1, metavar="N")
     ] = _BUFFERS.all_bytes // 1_000_000,
     spool: Annotated[
         Path | None,
