@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from mixedsched.cli._console import err, out, shown
-from mixedsched.cli._options import LinkOption, a_number
+from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import ExitCode
 from mixedsched.model.profile import Profile
@@ -37,13 +37,7 @@ def check(
     link: LinkOption = "4g",
     seed: Annotated[int, typer.Option(help="Seed for losses and jitter, where the back end takes one.")] = 1,
     losses_s: Annotated[
-        float,
-        typer.Option(
-            help="How long to count losses, in seconds; rare bursts need a long time.",
-            min=1,
-            max=3600,
-            callback=a_number,
-        ),
+        float, typer.Option(help="How long to count losses, in seconds; rare bursts need a long time.", min=1, max=3600)
     ] = LOSSES_S,
     as_json: Json = False,
 ) -> None:

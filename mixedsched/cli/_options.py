@@ -1,6 +1,5 @@
 """Options that several commands which load pages share, so that they mean and say the same everywhere."""
 
-import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -114,13 +113,6 @@ def refuse_across_workers(workers: int, *, across_connections: bool) -> None:
             why="the connections of one client may reach different processes",
             fix="leave out one of the two",
         )
-
-
-def a_number(option: typer.CallbackParam, value: float) -> float:
-    """For `callback` of options that take a range, as NaN is within every one. Raises UsageError."""
-    if math.isnan(value):
-        raise UsageError(f"{option.opts[0]} is not a number", fix="write it in digits, such as 2.5")
-    return value
 
 
 def networks_named(names: str) -> tuple[Profile, ...]:

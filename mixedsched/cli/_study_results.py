@@ -11,7 +11,6 @@ from typing import Annotated, BinaryIO
 import typer
 
 from mixedsched.cli._console import out, say_report, say_written
-from mixedsched.cli._options import a_number
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.results import DATABASE_NAME, writing_to
@@ -61,11 +60,7 @@ def report(
     level: Annotated[
         float,
         typer.Option(
-            help="With --as-papers: p below which a difference counts as significant.",
-            min=0.0,
-            max=1.0,
-            callback=a_number,
-            metavar="P",
+            help="With --as-papers: p below which a difference counts as significant.", min=0.0, max=1.0, metavar="P"
         ),
     ] = PAPERS_LEVEL,
     as_json: Json = False,

@@ -149,9 +149,9 @@ def audit(
         except KeyboardInterrupt:
             say_stopped(folder)
             raise
-        report, live = folder / ResultKind.AUDIT.report, live_words_of(opened, folder)
+        report, told = folder / ResultKind.AUDIT.report, live_words_of(opened, folder)
         facts = {**audit_facts(found), **live_facts(opened, folder), "report": str(report)}
-        keep_result(folder, ResultKind.AUDIT, facts, lambda file: write_audit(found, file, live))
+        keep_result(folder, ResultKind.AUDIT, facts, lambda file: write_audit(found, file, told))
     if as_json:
         say_json(facts)
     else:

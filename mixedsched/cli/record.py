@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 
 from mixedsched.cli._console import err
-from mixedsched.cli._options import a_number
 from mixedsched.cli._output import Json
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._record_output import Licence, Name, Out, Replace, recording_folder, say_load, say_recording
@@ -73,16 +72,10 @@ def record(
     ] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Accept any certificate.")] = False,
     quiet_s: Annotated[
-        float,
-        typer.Option(
-            min=0.1, max=60, callback=a_number, help="Seconds without network activity after which a page is complete."
-        ),
+        float, typer.Option(min=0.1, max=60, help="Seconds without network activity after which a page is complete.")
     ] = 2.0,
     limit_s: Annotated[
-        float,
-        typer.Option(
-            min=1, max=600, callback=a_number, help="Seconds after which a page that never goes quiet is stopped."
-        ),
+        float, typer.Option(min=1, max=600, help="Seconds after which a page that never goes quiet is stopped.")
     ] = 60.0,
     licence: Licence = "",
     replace: Replace = False,

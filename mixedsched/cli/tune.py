@@ -21,7 +21,6 @@ from mixedsched.cli._options import (
     OriginsOption,
     ResultsOption,
     Screen,
-    a_number,
     networks_named,
 )
 from mixedsched.cli._output import Json
@@ -92,10 +91,7 @@ def tune(
     penalty: Annotated[
         float,
         typer.Option(
-            help="Minimum gain, in per cent, that each departure from the browser's signals must bring.",
-            min=0,
-            max=100,
-            callback=a_number,
+            help="Minimum gain, in per cent, that each departure from the browser's signals must bring.", min=0, max=100
         ),
     ] = 0.2,
     browser_model: Annotated[

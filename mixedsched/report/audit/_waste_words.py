@@ -73,7 +73,7 @@ def waste_notes(audit: Audit) -> list[str]:
         return notes
     if audit.wastes.idle:
         idle = ", ".join(_TITLES[item.waste.kind].format(names=item.waste.names) for item in audit.wastes.idle)
-        notes.append(f"Found, but without any effect on these networks in simulation: {idle}.")
+        notes.append(f"Found, but without an effect on these networks in simulation: {idle}.")
     if not audit.wastes.knows_caching:
         notes.append(
             "Caching is not judged: the site's files do not show its server's header fields. Audit its address instead."

@@ -160,7 +160,7 @@ def test_a_broken_result_is_shown_as_broken(name: str, text: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "changes", [{"site": ["shop"]}, {"blocks": {"complete": "6", "planned": None}}, {"form_factor": {}}, {"site": None}]
+    "changes", [{"site": ["shop"]}, {"blocks": {"complete": "six", "planned": 6}}, {"form_factor": {}}, {"site": None}]
 )
 def test_facts_of_another_shape_are_told_and_break_no_page(changes: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "audit-shop").mkdir()
