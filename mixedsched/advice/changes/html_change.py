@@ -84,12 +84,13 @@ def changed_text(document: Document, changes: Sequence[Change]) -> str:
 
 
 def edits_of(document: Document, change: Change) -> list[TagEdit]:
-    """The edits of a change to the document, tag by tag, in order."""
+    """The edits of a change to the document, tag by tag, in order, as text for people."""
     if change.action is Action.PRELOAD:
         return [TagEdit("", tag) for tag in _preload_tags(document, change)]
     if change.action not in _EDITS:
         return []
-    return [TagEdit(*_before_and_after(document.text, tag, change.action)) for tag in _tags_to_edit(document, change)]
+    found = (_before_and_after(document.text, tag, change.action) for tag in _tags_to_edit(document, change))
+    return [TagEdit(*map(_as_written, both)) for both in found]
 
 
 def _preload_tags(document: Document, change: Change) -> list[str]:
@@ -138,6 +139,14 @@ def _before_and_after(text: str, tag: Tag, action: Action) -> tuple[str, str]:
     _, name, value = _EDITS[action]
     before = text[tag.begin : tag.end]
     return before, with_attribute(before, name, value)
+
+
+def _as_written(tag: str) -> str:
+    """A tag from a document read byte by byte, as its author sees it: UTF-8 where it can be that."""
+    try:
+        return tag.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return tag
 
 
 def _as_text(url: str) -> str:
