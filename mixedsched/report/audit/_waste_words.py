@@ -93,7 +93,7 @@ def header_note(audit: Audit) -> str:
         return ""
     if audit.server is None:
         return (
-            "Whether a `priority` header has an effect depends on the server: H2O and Cloudflare act on it, nginx and Caddy do "
+            "Whether a priority header has an effect depends on the server: H2O and Cloudflare act on it, nginx and Caddy do "
             "not. Name yours with --server."
         )
     return f"{audit.server.title}: {audit.server.priority_words}."
