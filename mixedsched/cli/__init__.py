@@ -39,18 +39,18 @@ class Listed(NamedTuple):
 COMMANDS: dict[str, Listed] = {
     "compare": Listed("compare", _MEASURE, "Compare schemes on a page in Chromium, scored by Lighthouse."),
     "study": Listed("study", _MEASURE, "Run studies over many sites, links and schemes, on any rung."),
-    "simulate": Listed("simulate", _MEASURE, "Play pages in virtual time: thousands of loads a minute."),
-    "worker": Listed("worker", _MEASURE, "Work on the studies of a team's database."),
+    "simulate": Listed("simulate", _MEASURE, "Simulate page loads in virtual time: thousands a minute."),
+    "worker": Listed("worker", _MEASURE, "Work on the studies of a shared database."),
     "serve": Listed("serve", _MEASURE, "Serve a site over HTTP/3 with any scheme."),
     "memory": Listed("memory", _MEASURE, "Show what the scheme adaptive has learned, or forget it."),
-    "report": Listed("report", _MEASURE, "Write the report of stored runs again."),
-    "view": Listed("view", _MEASURE, "Show all results as a page on this machine."),
+    "report": Listed("report", _MEASURE, "Write the report of stored runs anew."),
+    "view": Listed("view", _MEASURE, "Show all results in a web page on this machine."),
     "calibrate": Listed("calibrate", _MEASURE, "Fit simulation to Chromium, and see how well it ranks schemes."),
     "schemes": Listed("lists", _UNDERSTAND, "Explain the schemes, and the order in which each sends."),
     "mappings": Listed("lists", _UNDERSTAND, "List the tables from (priority, kind) to EPS signals."),
-    "servers": Listed("servers", _UNDERSTAND, "List other people's servers that can be arms."),
+    "servers": Listed("servers", _UNDERSTAND, "List third-party servers that can be arms."),
     "netlog": Listed("netlog", _UNDERSTAND, "Read a Chromium NetLog: connections, blocking, losses, order."),
-    "conform": Listed("conform", _UNDERSTAND, "Ask any server which rules of HTTP/3 and priorities it keeps."),
+    "conform": Listed("conform", _UNDERSTAND, "Test which rules of HTTP/3 and priorities a server follows."),
     "audit": Listed("audit", _IMPROVE, "Find what arrives too late, and measure what would help."),
     "tune": Listed("tune", _IMPROVE, "Find a better order, prove it, and write what to ship."),
     "edge": Listed("edge", _IMPROVE, "Put HTTP/3 with any scheme in front of a web server."),
@@ -91,7 +91,7 @@ class _LazyCommands(TyperGroup):
 
 
 def _imported(name: str) -> ModuleType:
-    """A module. All that comes with it stays to the end: to look through it for garbage again and again takes 0.2 s."""
+    """A module. All that comes with it stays to the end: looking through it for garbage again and again would take 0.2 s."""
     if name in sys.modules:
         return sys.modules[name]
     gc.disable()
@@ -139,7 +139,7 @@ def main() -> None:
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
-        # Every look at a path can say so, even the one whether it is there; no name is that long but by mistake.
+        # Every use of a path can fail so, even the check whether it is there; a name is that long only by mistake.
         why = f"{error.filename} has {len(str(error.filename))} characters"
         _end_with(UsageError("the name of a file is too long for this system", why=why, fix="choose a shorter one"))
 

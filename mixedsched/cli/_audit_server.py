@@ -11,7 +11,7 @@ BASELINES = ("eps", "stock", "sequential", "none")
 
 
 def server_of(name: str, baseline: str | None) -> KeptServer:
-    """The server, loaded with what the baseline says, else itself where it is here, else its model. Raises UsageError."""
+    """The owner's server: played by the baseline, or else as itself if installed, or else by its model. Raises UsageError."""
     found = own_server(name)
     if baseline is None:
         return found
@@ -19,14 +19,14 @@ def server_of(name: str, baseline: str | None) -> KeptServer:
     if is_server(scheme) and read_choice(scheme).kind.name != found.arm:
         raise UsageError(
             f"--server {name} and --baseline {baseline} contradict each other",
-            why="advice is for the one server, and loads would be made with the other",
+            why="advice would be for one server, and loads would be made with the other",
             fix="leave one of them out",
         )
     return replace(found, on=scheme) if is_server(scheme) else replace(found, model=scheme, on=scheme, version="")
 
 
 def baseline_named(baseline: str) -> str:
-    """The scheme of today's server, or a real one that is here. Raises UsageError, MissingPartError."""
+    """The scheme of today's server, or a real server that is installed. Raises UsageError, MissingPartError."""
     if is_server(baseline):
         require_server(read_choice(baseline).kind)
         return baseline

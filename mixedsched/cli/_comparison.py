@@ -5,7 +5,7 @@ import statistics
 
 from rich.text import Text
 
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import err, out, say_report
 from mixedsched.cli._live import live_words
 from mixedsched.cli._output import say_json
 from mixedsched.core.metrics import metric_named
@@ -20,13 +20,11 @@ from mixedsched.report.compare import live_lines, miss_lines, render_comparison,
 from mixedsched.report.view import ResultKind, write_summary
 from mixedsched.units import format_duration, printable
 
-REPORT_NAME = "report.html"
-
 
 def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
     """Write the report of an experiment into its folder, and say what it shows."""
     comparison, runs = experiment.comparison, experiment.runs
-    report = experiment.folder / REPORT_NAME
+    report = experiment.folder / ResultKind.COMPARE.report
     facts = {
         **experiment.facts.to_dict(),
         "command": _command(experiment),
@@ -44,7 +42,7 @@ def say_experiment(experiment: Experiment, *, as_json: bool) -> None:
         out.print(Text(printable(line), style="yellow"), soft_wrap=True)
     for line in live_lines(experiment.live) if experiment.live is not None else ():
         out.print(Text(printable(line)), soft_wrap=True)
-    out.print(f"report: {shown(str(report))}", soft_wrap=True)
+    say_report(report)
 
 
 def questions_of(experiment: Experiment) -> CheckedQuestions:
@@ -55,7 +53,7 @@ def questions_of(experiment: Experiment) -> CheckedQuestions:
         experiment.gates,
         [("", effect) for effect in comparison.effects],
         stopping=stopping_note(comparison),
-        report=str(experiment.folder / REPORT_NAME),
+        report=str(experiment.folder / ResultKind.COMPARE.report),
         cost_s=sum(run.cost_s for run in experiment.runs),
     )
 
@@ -82,13 +80,10 @@ def _command(experiment: Experiment) -> str:
     schemes = [arms[0].scheme] if is_aa else [arm.scheme for arm in arms]
     words = ["mixedsched", "compare", facts.site_argument or plan.site, "--schemes", ",".join(schemes)]
     words += live_words(facts.live)
-    words += (
-        ["--baseline", plan.baseline]
-        if not is_aa
-        else []
-        if "rules" in facts.live and AGAIN not in arms[1].label
-        else ["--aa"]
-    )
+    if not is_aa:
+        words += ["--baseline", plan.baseline]
+    elif "rules" not in facts.live or AGAIN in arms[1].label:  # else it is compared without and with rules
+        words += ["--aa"]
     words += ["--link", facts.link_argument or plan.link]
     words += ["--backend", plan.backend] if plan.backend != "relay" else []
     words += ["--origins", "merge"] if facts.origins == "merge" else []

@@ -1,10 +1,11 @@
 """Text for people: results on stdout, progress and errors on stderr, in colour where there is any.
 
-Apart from `_output`, because a server that talks to machines has no use for what this loads.
+Separate from `_output`, because a server that talks to machines does not need what this loads.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -16,25 +17,46 @@ from mixedsched.cli._output import say_json
 from mixedsched.errors import MixedschedError
 from mixedsched.units import printable
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+# Without emoji, as names may well contain something like `:key:`.
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 
 _INDENT = (0, 0, 0, 4)
 
 
 def shown(text: str) -> str:
     """Text from a file, fit for `print` of a console: neither control characters nor markup do anything. Line ends stay."""
-    return escape("\n".join(printable(line) for line in text.split("\n")))
+    return escape(_printable(text))
+
+
+def _printable(text: str) -> str:
+    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def say_remark(text: str) -> None:
-    """A line on stderr about what is done, or might surprise."""
-    err.print(text, style="yellow", markup=False, soft_wrap=True)
+    """A line on stderr about what is done, or might surprise. Names in it may come from anywhere."""
+    err.print(Text(_printable(text)), style="yellow", soft_wrap=True)
 
 
-def say_step(line: str) -> None:
+def say_step(text: str) -> None:
     """A line on stderr about what takes time; one that begins with `warning:` is about what might surprise."""
-    err.print(line, style="yellow" if line.startswith("warning:") else "dim", markup=False, soft_wrap=True)
+    err.print(Text(_printable(text)), style="yellow" if text.startswith("warning:") else "dim", soft_wrap=True)
+
+
+def say_written(what: str, file: Path) -> None:
+    """Name on stderr a file that was written besides the results. what: such as "picture"."""
+    err.print(Text(_printable(f"{what}: {file}")), soft_wrap=True)
+
+
+def say_report(file: Path, before: str = "") -> None:
+    """Name on stdout the report of what was just printed. before: words in front of it."""
+    out.print(Text(_printable(f"{before}report: {file}")), soft_wrap=True)
+
+
+def say_stopped(folder: Path) -> None:
+    """Say after Ctrl-C what is kept, and how to go on."""
+    said = f"stopped; all finished loads are stored in {folder}, the same command continues"
+    err.print(Text(_printable(said)), soft_wrap=True)
 
 
 def say_error(error: MixedschedError) -> None:

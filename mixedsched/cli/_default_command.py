@@ -5,7 +5,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from mixedsched.cli._console import err
+from mixedsched.cli._console import say_remark
 
 DEFAULT = "list"
 
@@ -13,7 +13,7 @@ DEFAULT = "list"
 class WithDefault(TyperGroup):
     """`group WORD` is `group list WORD` unless WORD is one of the commands.
 
-    A command never hides a folder in silence: if there is one of its name, that is said, with how to name the folder.
+    A command never hides a folder silently: if there is one of that name, a note says so, and how to name the folder.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -26,4 +26,4 @@ class WithDefault(TyperGroup):
 
 def _tell_of_folder(word: str) -> None:
     if Path(word).is_dir():
-        err.print(f"note: '{word}' is the command here; the folder is ./{word}", style="yellow", markup=False)
+        say_remark(f"note: '{word}' is the command here; the folder is ./{word}")

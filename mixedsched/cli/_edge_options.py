@@ -1,4 +1,4 @@
-"""Options of `edge` by their panel, and which of them go together."""
+"""Options of `edge` about its origin."""
 
 from pathlib import Path
 from typing import Any
@@ -15,38 +15,20 @@ def origin_option(help_text: str, **arguments: Any) -> Any:
     return typer.Option(help=help_text, rich_help_panel="Origin", **arguments)
 
 
-def network_option(help_text: str, *names: str, **arguments: Any) -> Any:
-    return typer.Option(*names, help=help_text, rich_help_panel="Network", **arguments)
-
-
-def limit_option(help_text: str, **arguments: Any) -> Any:
-    return typer.Option(help=help_text, rich_help_panel="Limits", **arguments)
-
-
-def log_option(help_text: str, **arguments: Any) -> Any:
-    return typer.Option(help=help_text, rich_help_panel="Logs", **arguments)
-
-
-def check_together(workers: int, spool: Path | None, origin_host: str | None, *, across_connections: bool) -> None:
-    """Raises UsageError for what does not go together, is not there, or is no host."""
-    if workers > 1 and across_connections:
-        raise UsageError(
-            "--across-connections is not possible with several --workers",
-            why="each of them knows of its own connections only",
-            fix="leave out one of the two",
-        )
+def check_origin(spool: Path | None, origin_host: str | None) -> None:
+    """Raises UsageError for a folder that is not there, or what is not a host."""
     if spool is not None and not spool.is_dir():
         raise UsageError(f"there is no folder {spool}", fix="make it, or name another with --spool")
     if origin_host is not None and host_of(origin_host) is None:
         fix = "give --origin-host like shop.example or shop.example:8080, in other alphabets its form with xn--"
-        raise UsageError(f"'{origin_host}' is no host", fix=fix)
+        raise UsageError(f"'{origin_host}' is not a host", fix=fix)
 
 
 def origin_limits(connections: int, connect: str, answer: str, silence: str, health_path: str | None) -> OriginLimits:
     """connect, answer, silence: the values of --connect-timeout and so on. Raises UsageError."""
     if health_path is not None and not is_target(health_path):
         fix = "give --health-path like /health, with %20 for a space and the like"
-        raise UsageError(f"'{health_path}' is no path", fix=fix)
+        raise UsageError(f"'{health_path}' is not a path", fix=fix)
     return OriginLimits(
         connections,
         parse_limit_s(connect, "--connect-timeout"),

@@ -35,7 +35,7 @@ def say_fidelity(found: Fidelity) -> None:
         soft_wrap=True,
     )
     if found.ended != "quiet":
-        out.print(f"the load was over before the page was quiet ({found.ended})", style="yellow")
+        out.print(f"the load ended before the page was quiet ({found.ended})", style="yellow")
     for note in found.notes:
         out.print(f"note: {shown(note)}", soft_wrap=True)
     if found.findings:

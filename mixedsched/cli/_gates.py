@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.cli._console import err
-from mixedsched.errors import UsageError
+from mixedsched.cli._console import err, shown
 from mixedsched.lab.gates import UNTIL_DECIDED, GateResult, GateVerdict
 from mixedsched.lab.results import writing_to
 from mixedsched.report.ci import CheckedQuestions, gate_text, junit_xml, markdown_table
@@ -50,13 +49,6 @@ MarkdownOption = Annotated[
 ]
 
 
-def refuse_unwritable(*files: Path | None) -> None:
-    """Raise UsageError now, rather than after hours of work, for a file in a folder that does not exist."""
-    for file in files:
-        if file is not None and (file.is_dir() or not file.parent.is_dir()):
-            raise UsageError(f"cannot write {file}", fix="name a file in a folder that exists")
-
-
 def write_for_ci(questions: CheckedQuestions, junit: Path | None, markdown: Path | None) -> None:
     """Write the files that were asked for. Raises MixedschedError if one cannot be written."""
     for file, text in ((junit, junit_xml), (markdown, markdown_table)):
@@ -68,4 +60,4 @@ def write_for_ci(questions: CheckedQuestions, junit: Path | None, markdown: Path
 def say_gates(results: Sequence[GateResult]) -> None:
     """A line on stderr for each."""
     for result in results:
-        err.print(gate_text(result), style=_STYLES[result.verdict], markup=False, soft_wrap=True)
+        err.print(shown(gate_text(result)), style=_STYLES[result.verdict], soft_wrap=True)

@@ -19,8 +19,8 @@ _AGAIN_S = 0.05
 def end_in_order() -> None:
     """From here on Ctrl-C and SIGTERM raise KeyboardInterrupt, even in a background job of a shell, which ignores Ctrl-C.
 
-    asyncio would cancel the main task instead, which a wait that ends at the same moment may swallow. Folders of results say
-    from here on that the command can be stopped so, and given again.
+    asyncio would cancel the main task instead, which a wait that ends at the same moment may swallow. From here on folders of
+    results say that the command can be stopped so, and given again.
     """
     underway.given(sys.argv[1:])
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -35,7 +35,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _say_or_interrupt_again(say: "Callable[[UnraisableHookArgs], Any]", what: "UnraisableHookArgs") -> None:
-    """Python drops what is raised while it clears something away, an interrupt, too: it is then given once more."""
+    """Python drops what is raised in a finalizer, even an interrupt: send it once more."""
     if what.exc_type is not KeyboardInterrupt:
         say(what)
         return

@@ -26,15 +26,15 @@ LiveOption = Annotated[
     bool,
     _option(
         "--live",
-        help="SITE is the address of an application that runs on this machine: what is measured comes from it, through an edge "
-        "for each arm.",
+        help="SITE is the address of an application that runs on this machine; each arm is measured through an edge in front "
+        "of it.",
     ),
 ]
 LiveRulesOption = Annotated[
     Path | None,
     _option(
-        help="Priorities by path, such as `tune` ships as headers.txt. One scheme is compared without and with them; "
-        "of several, all get them.",
+        help="Priorities by path, such as the headers.txt that `tune` ships. A single scheme is compared without and with "
+        "them; several schemes all use them.",
         metavar="FILE",
     ),
 ]
@@ -47,7 +47,7 @@ LiveInsecureOption = Annotated[bool, _option("--origin-insecure", help="Trust an
 def live_options(
     live: bool, rules: Path | None, ca: Path | None, *, insecure: bool, fresh: bool = False, fetch: bool = False
 ) -> LiveOptions | None:
-    """What was asked for; None without --live. fresh, fetch: whether these are given that make no sense. Raises UsageError."""
+    """What was asked for; None without --live. fresh, fetch: whether these were given, which do not fit. Raises UsageError."""
     given = {"--rules": rules is not None, "--origin-ca": ca is not None, "--origin-insecure": insecure}
     if not live:
         if useless := [name for name, is_given in given.items() if is_given]:
@@ -80,7 +80,7 @@ def open_live(options: LiveOptions, *, fresh: bool) -> Callable[[str, Origins | 
 
 
 def live_facts(site: Site | None, folder: Path) -> dict[str, Any]:
-    """What the stored loads of a live page did not repeat, for JSON; nothing of any other site."""
+    """What the stored loads of a live page did not repeat, for JSON; nothing for other sites."""
     if site is None or site.application is None or not (folder / DATABASE_NAME).is_file():
         return {}
     return {"live": {**site.application.facts(site.url), **live_view_of(folder, site.url).to_dict()}}

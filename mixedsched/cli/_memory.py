@@ -12,7 +12,7 @@ LEARNER = "mixedsched.lab.learning"
 def memory_settings(
     scheme: str, file: Path | None, *, across_connections: bool = False, hosts: int = 1, beacons: bool = False
 ) -> MemorySettings | None:
-    """What is kept between visits, and which process thinks about it; None without --memory. Raises UsageError.
+    """What is kept between visits, and which process learns from it; None without --memory. Raises UsageError.
 
     hosts: how many are served: pages are remembered by path. beacons: whether documents get the script of the beacon.
     """
@@ -38,6 +38,6 @@ def memory_settings(
         )
     if file.is_dir() or not file.absolute().parent.is_dir():
         raise UsageError(
-            f"--memory {file} is not possible", why="it is no file, nor can it become one", fix="name a file"
+            f"--memory {file} is not possible", why="it is not a file, and none can be made there", fix="name a file"
         )
     return MemorySettings(file, beacons=beacons, learner=LEARNER)

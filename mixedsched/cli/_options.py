@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,10 +26,10 @@ class Screen(StrEnum):
 BrowserOption = Annotated[
     Browser,
     typer.Option(
-        help="Who loads the pages: chromium, scored by Lighthouse, or firefox, which has FCP, LCP and Speed Index only."
+        help="Browser that loads the pages: chromium, scored by Lighthouse, or firefox, with FCP, LCP and Speed Index only."
     ),
 ]
-FormFactorOption = Annotated[Screen, typer.Option(help="Device that pages are loaded and scored as.")]
+FormFactorOption = Annotated[Screen, typer.Option(help="Device for which pages are loaded and scored.")]
 OriginsOption = Annotated[
     Origins | None,
     typer.Option(
@@ -37,7 +37,7 @@ OriginsOption = Annotated[
     ),
 ]
 FreshOption = Annotated[
-    bool, typer.Option("--fresh", help="Record an address, or import a HAR, anew instead of using the earlier copy.")
+    bool, typer.Option("--fresh", help="Record an address, or import a HAR, again instead of using the earlier copy.")
 ]
 FetchOption = Annotated[
     bool,
@@ -60,26 +60,59 @@ DatagramSizeOption = Annotated[
     str,
     typer.Option(
         help="Largest datagrams to try on each client's path, in bytes; auto: what the network interface takes. "
-        "1200 tries none larger, which measurements should keep to: links count packets.",
+        "Measurements should use 1200, which tries none larger: links count packets.",
         metavar="N|auto",
         rich_help_panel="Network",
     ),
 ]
 MemoryOption = Annotated[
     Path | None,
-    typer.Option(help="File in which scheme adaptive keeps what it learns; made if there is none.", metavar="FILE"),
+    typer.Option(help="File in which scheme adaptive keeps what it learns; made if it does not exist.", metavar="FILE"),
 ]
 BeaconOption = Annotated[
     bool,
     typer.Option(
         "--beacon",
-        help="Append a script to documents that reports paints to this server, for the memory: no cookie, no identifier.",
+        help="Append to documents a script that reports paints to this server, for the memory; no cookie, no identifier.",
     ),
 ]
-BudgetOption = Annotated[str, typer.Option(help="Time for all of it; the more, the surer the answer.", metavar="TIME")]
+BudgetOption = Annotated[
+    str, typer.Option(help="Time to spend in all; more time gives a surer answer.", metavar="TIME")
+]
 ResultsOption = Annotated[
     Path | None, typer.Option("--out", help="Folder for the results; by default one in runs/.", metavar="DIR")
 ]
+
+
+def network_option(help_text: str, *names: str, **arguments: Any) -> Any:
+    """An option of a server, in the panel of its network."""
+    return typer.Option(*names, help=help_text, rich_help_panel="Network", **arguments)
+
+
+def limit_option(help_text: str, **arguments: Any) -> Any:
+    """An option of a server, in the panel of its limits."""
+    return typer.Option(help=help_text, rich_help_panel="Limits", **arguments)
+
+
+def log_option(help_text: str, *names: str, **arguments: Any) -> Any:
+    """An option of a server, in the panel of its logs."""
+    return typer.Option(*names, help=help_text, rich_help_panel="Logs", **arguments)
+
+
+AcrossConnectionsOption = Annotated[
+    bool,
+    network_option("Schedule across all connections from one IP address, as if they were one.", "--across-connections"),
+]
+
+
+def refuse_across_workers(workers: int, *, across_connections: bool) -> None:
+    """Raises UsageError."""
+    if across_connections and workers > 1:
+        raise UsageError(
+            "--across-connections is not possible with several --workers",
+            why="the connections of one client may reach different processes",
+            fix="leave out one of the two",
+        )
 
 
 def networks_named(names: str) -> tuple[Profile, ...]:

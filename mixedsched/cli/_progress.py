@@ -28,7 +28,7 @@ class Progress:
     what: what is under way, such as "making files".
     total: how much there is to do, if that is known from the start.
     unit: what is counted, such as "loads"; without one the share is shown in per cent.
-    silent_s: nothing is shown of work that takes no longer.
+    silent_s: work that takes no longer than this shows nothing.
     lines: without a bar, print a line now and then; not needed where each step has a line of its own.
     quiet: show nothing at all.
     """
@@ -72,7 +72,7 @@ class Progress:
         self.hide()
 
     def hide(self) -> None:
-        """Make room for results on the same terminal; the bar comes back with the next call."""
+        """Make room for results on the same terminal; the bar returns with the next call."""
         self._bar.stop()
 
     def advance(self) -> None:
@@ -80,7 +80,7 @@ class Progress:
         self.tell(self._done + 1, self.total)
 
     def tell(self, done: int, total: int | None, *, what: str = "", left_s: float | None = None) -> None:
-        """So much is done now. what: what is under way, if that changed. left_s: time left; by default from the pace so far."""
+        """Report how much is done. what: what is under way, if changed. left_s: time left; by default from the pace so far."""
         self._done, self.total, self._left_s, self.what = done, total, left_s, what or self.what
         underway.tell(self.what, done, total, self._unit, self._seconds_left())  # for those who look from elsewhere
         now_s = time.monotonic()

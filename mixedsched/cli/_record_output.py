@@ -28,7 +28,9 @@ _ENDS = {"quiet": "quiet", "limit": "stopped at its time limit", "interrupted": 
 Name = Annotated[str | None, typer.Option("--name", help="The site's name; by default made from the page's address.")]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", help="The folder to make; by default sites/NAME.", metavar="DIR", show_default=False),
+    typer.Option(
+        "--out", help="Folder to write the site to; by default sites/NAME.", metavar="DIR", show_default=False
+    ),
 ]
 Licence = Annotated[str, typer.Option("--licence", help="Licence of the contents; kept in page.json.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace a site of that name.")]
@@ -39,13 +41,13 @@ def recording_folder(name: str, folder: Path | None) -> Path:
     if name != site_name_of(name):
         raise UsageError(
             f"'{printable(name)}' cannot be the name of a site",
-            why="names are of lower-case letters, digits and hyphens",
+            why="names consist of lower-case letters, digits and hyphens",
             fix=f"such as --name {site_name_of(name)}",
         )
     if folder is None and name in {recipe.name for recipe in recipes()}:
         raise UsageError(
             f"'{name}' is the name of a bundled site",
-            why="that one would be found by it",
+            why="the name would still open that one",
             fix="choose another --name, or --out",
         )
     return folder if folder is not None else SITES_FOLDER / name
@@ -75,7 +77,7 @@ def _load_text(observation: Observation) -> str:
 
 
 def say_recording(summary: RecordingSummary, as_json: bool) -> None:
-    """What has become of a recording, on standard output."""
+    """Summarise a recording on standard output."""
     if as_json:
         say_json(summary.facts(), indent=2)
         return
@@ -129,7 +131,7 @@ def _say_changes(summary: RecordingSummary) -> None:
 
 
 def _say_list(label: str, lines: Iterable[str], style: str) -> None:
-    """A few lines under a label, and how many there are more; nothing of an empty list."""
+    """A few lines under a label, and how many more there are; nothing for an empty list."""
     listed = list(lines)
     if not listed:
         return

@@ -82,8 +82,8 @@ def _warn_of_short_buffers(facts: ServerFacts) -> None:
 def explain_text(interval: ScheduleInterval, worker: int | None = None) -> Text:
     """One line: connection, time, the strip, and for each letter its path, priority, placement and how much of it was sent.
 
-    Letters are those of the connection's requests in order, anew after 52 of them. A strip of more packets than it has room
-    for is thinned. worker: the process that served it, where there are several.
+    Letters stand for the connection's requests in order; after 52 they repeat. A strip of more packets than it has room for is
+    thinned. worker: the process that served it, where there are several.
     """
     line = Text(no_wrap=True, end="")
     line.append(_prefix(worker))

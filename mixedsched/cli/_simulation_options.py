@@ -86,8 +86,8 @@ def read_send_buffers(text: str | None) -> tuple[int, ...]:
         if not _NUMBER.fullmatch(part):
             raise UsageError(
                 f"--send-buffer-bytes '{part}' is not possible",
-                why="no buffer has this size",
-                fix="write a number of bytes from 0 on, or several with commas",
+                why="it is not a size in bytes",
+                fix="write a number of bytes, 0 or more, or several with commas",
             )
     sizes = [int(part) for part in parts]
     refuse_doubles(sizes, "send buffer")
@@ -116,7 +116,7 @@ def check_plot(path: Path, *, is_sampled: bool = False) -> None:
     if path.suffix.lower() not in PLOT_SUFFIXES:
         raise UsageError(
             f"--plot {path} is not possible",
-            why=f"'{path.suffix}' is not a format of pictures here",
+            why=f"pictures cannot be written as '{path.suffix}'",
             fix=f"end the name with {' or '.join(PLOT_SUFFIXES)}",
         )
     try:
@@ -132,7 +132,7 @@ def check_plot(path: Path, *, is_sampled: bool = False) -> None:
 
 
 def microseconds(option: str, value_ms: float, least_us: int = 0) -> int:
-    """Raises UsageError for a time that simulation does not have."""
+    """Raises UsageError for a time that cannot be simulated."""
     least_ms = least_us / MICROSECONDS_PER_MILLISECOND
     if not least_ms <= value_ms <= MAX_MS:  # which NaN is not, either
         raise UsageError(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import err, out, say_written, shown
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._simulation_table import AllPages, caption, page_tables, resource_tables
 from mixedsched.cli._stdout import is_read
@@ -92,4 +92,4 @@ def _draw(loads: Sequence[PlayedLoad], path: Path, weighting: Weighting) -> None
         write_plot(loads, path, weighting)
     except OSError as error:
         raise MixedschedError(f"cannot write the picture {path}", why=error.strerror or "") from error
-    err.print(f"picture: {path}", soft_wrap=True, markup=False)
+    say_written("picture", path)

@@ -1,4 +1,4 @@
-"""Sites as commands open them: what takes time, and what might surprise, is said on standard error."""
+"""Sites as commands open them: what takes time, and what might surprise, is reported on standard error."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def open_site(name_or_folder: str, origins: Origins | None = None) -> Site:
 
 
 def located(name: str, *, fresh: bool = False, fetch: bool = False) -> str:
-    """What to open for a name. With --fresh what is elsewhere is brought once more; with --fetch a folder gets what it lacks.
+    """What to open for a name. With --fresh a copy of what is elsewhere is made anew; with --fetch a folder gets what it lacks.
 
     Raises UsageError where these make no sense, and as `bring` and `bring_whole`.
     """
@@ -25,7 +25,7 @@ def located(name: str, *, fresh: bool = False, fetch: bool = False) -> str:
 
     if fetch:
         if is_elsewhere(name) or not Path(name).is_dir():
-            raise UsageError("--fetch is for folders", why=f"'{name}' is none", fix="leave it out")
+            raise UsageError("--fetch is for folders", why=f"'{name}' is not one", fix="leave it out")
         return str(bring_whole(Path(name), _say, fresh=fresh))
     if not is_elsewhere(name):
         raise UsageError(

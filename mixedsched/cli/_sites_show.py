@@ -9,10 +9,10 @@ from rich.columns import Columns
 from rich.padding import Padding
 from rich.text import Text
 
-from mixedsched.cli._console import err, out
+from mixedsched.cli._console import out, say_written
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_described
-from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.errors import UsageError
 from mixedsched.model.page import Resource
 from mixedsched.report.sites import structure_table, sums_table, write_site
 from mixedsched.report.sites.structure import Node, Structure, Sum, is_above_fold, largest, priority_sums, sums
@@ -22,7 +22,7 @@ from mixedsched.units import counted, format_bytes, printable
 
 _SHOWN_CHILDREN = 12
 _WIDTH = 140  # where there is no terminal, in characters
-_KEY = "▲ above the fold, ★ its hero (the LCP element); found: when its parent has come so far; i: incremental"
+_KEY = "▲ above the fold, ★ its hero (the LCP element); found: at which point of its parent; i: incremental"
 
 
 def show(
@@ -42,11 +42,11 @@ def show(
     else:
         _print(described, None if everything else _SHOWN_CHILDREN)
     if html is not None:
-        try:
+        from mixedsched.lab.results import writing_to  # here, because it takes databases, of which others have no use
+
+        with writing_to(html):
             write_site(described, html)
-        except OSError as error:
-            raise MixedschedError(f"cannot write {html}", why=error.strerror or "") from error
-        err.print(f"picture: {html}", soft_wrap=True, markup=False)
+        say_written("picture", html)
 
 
 def _print(described: Described, most: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Standard streams whose reader may end early, as `head` does: that is no failure of the command that wrote to them."""
+"""Standard streams whose reader may end early, as `head` does: this is not a failure of the command that writes to them."""
 
 import io
 import os
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _Output(io.FileIO):
-    """Drops what cannot be read any more, so that a command that has measured something still ends with its exit code."""
+    """Drops what can no longer be read, so that a command that has measured something still ends with its exit code."""
 
     is_read = True
 
@@ -44,7 +44,7 @@ class _Remarks(_Output):
 
 
 def let_readers_end() -> None:
-    """From here on, what nobody reads is dropped, instead of ending the command with exit code 1."""
+    """From here on, output without a reader is dropped, instead of ending the command with exit code 1."""
     _open_what_is_closed()
     for name, kind in (("stdout", _Output), ("stderr", _Remarks)):
         old = getattr(sys, name)
@@ -57,8 +57,8 @@ def let_readers_end() -> None:
 
 
 def _open_what_is_closed() -> None:
-    """Nothing behind standard input, output and errors that are closed: else the first file, or the first socket, that the
-    command opens would get their number, and what children say would be written into it.
+    """Open /dev/null for standard input, output and errors that are closed: else the first file or socket that the command
+    opens would get their number, and what children say would be written into it.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
@@ -75,7 +75,7 @@ def _open_what_is_closed() -> None:
 
 
 def end_with_reader() -> None:
-    """From here on a write that nobody reads raises BrokenPipeError, as usual: a server ends when its reader does."""
+    """From here on a write without a reader raises BrokenPipeError, as usual: a server ends when its reader does."""
     if _output() is not None:
         sys.stdout.flush()
         sys.stdout = sys.__stdout__

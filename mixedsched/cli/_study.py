@@ -10,7 +10,7 @@ from mixedsched.lab.gates import GateResult
 from mixedsched.lab.study.places import Place
 from mixedsched.lab.study.results import StudiedPlace, StudyResult
 from mixedsched.report.ci import CheckedQuestions
-from mixedsched.report.study import REPORT_NAME
+from mixedsched.report.view import ResultKind
 from mixedsched.units import format_ms
 from mixedsched.world.store import NewLoad
 
@@ -28,10 +28,10 @@ class StudyProgress(Progress):
         """Loads of other machines count as done, too."""
         for name in machines:
             if self._machines and name not in self._machines:
-                self.say(f"{shown(name)} works, too")
+                self.say(f"{shown(name)} joins in")
         for name in self._machines:
             if name not in machines:
-                self.say(f"{shown(name)} does not work any more")
+                self.say(f"{shown(name)} has stopped working")
         self._machines = machines
         total = max(self.total or 0, self._done + loads)
         where = f" on {len(machines)} machines: {', '.join(machines)}" if len(machines) > 1 else ""
@@ -65,5 +65,9 @@ def questions_of(
             f"All places, looks and declared questions share an error rate of {ALPHA * 100:.0f} %."
         )
     return CheckedQuestions.of(
-        f"mixedsched study {result.study.name}", gates, effects, stopping=stopping, report=str(folder / REPORT_NAME)
+        f"mixedsched study {result.study.name}",
+        gates,
+        effects,
+        stopping=stopping,
+        report=str(folder / ResultKind.STUDY.report),
     )

@@ -10,7 +10,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from mixedsched.cli._console import err, out
+from mixedsched.cli._console import out, say_report, say_written
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.results import DATABASE_NAME, writing_to
@@ -32,7 +32,9 @@ StoreOption = Annotated[
 ]
 StudyOption = Annotated[
     str | None,
-    typer.Option("--study", help="Which one, in a database of several; by default that of DIR.", metavar="NAME"),
+    typer.Option(
+        "--study", help="Name of the study, in a database of several; by default the one in DIR.", metavar="NAME"
+    ),
 ]
 FolderArgument = Annotated[Path | None, typer.Argument(help="A folder that `study run` made.", metavar="DIR")]
 
@@ -52,10 +54,15 @@ def report(
         bool,
         typer.Option(
             "--as-papers",
-            help="Also as papers tell it: differences of medians, Mann-Whitney U, counts beyond 5 and 25 %, Spearman.",
+            help="Also report as papers do: differences of medians, Mann-Whitney U, counts beyond 5 and 25 %, Spearman.",
         ),
     ] = False,
-    level: Annotated[float, typer.Option(help="Level of that test.", min=0.0, max=1.0, metavar="P")] = PAPERS_LEVEL,
+    level: Annotated[
+        float,
+        typer.Option(
+            help="With --as-papers: p below which a difference counts as significant.", min=0.0, max=1.0, metavar="P"
+        ),
+    ] = PAPERS_LEVEL,
     as_json: Json = False,
 ) -> None:
     """Say what the stored loads of a study show, and write its report anew, even if it is not finished."""
@@ -74,20 +81,20 @@ def export(
     form: Annotated[
         _Format,
         typer.Option(
-            "--format", help="Kind of file; parquet and loads need the package pyarrow. `study run --from` takes loads."
+            "--format", help="Kind of file; parquet and loads need the package pyarrow. `study run --from` reads loads."
         ),
     ] = _Format.CSV,
     file: Annotated[
         Path | None, typer.Option("--out", help="File to write; by default stdout.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Write every load of a study as a row, failed ones too: as CSV, JSON or Parquet, or for a study to go on from."""
+    """Export every load of a study, failed ones too: rows of CSV, JSON or Parquet, or a file from which a study goes on."""
     if form is _Format.LOADS:
         _export_loads(folder, store, study, file)
         return
     write = WRITERS[form.value]
     if file is None and form is _Format.PARQUET and sys.stdout.isatty():
-        raise UsageError("a Parquet file is nothing for a terminal", fix="name a file with --out")
+        raise UsageError("a Parquet file cannot be shown on a terminal", fix="name a file with --out")
     with opened(folder, store) as database:
         rows = study_rows(database, find_study(database, study or _name(folder, store)))
         if file is None:
@@ -96,7 +103,7 @@ def export(
             return
         with writing_to(file), _whole(file) as target:
             write(rows, target)
-    err.print(f"written: {file}", markup=False, soft_wrap=True)
+    say_written("written", file)
 
 
 def _export_loads(folder: Path | None, store: str | None, study: str | None, file: Path | None) -> None:
@@ -107,7 +114,7 @@ def _export_loads(folder: Path | None, store: str | None, study: str | None, fil
         raise UsageError("the loads of a study go into a file", fix="name it with --out")
     with opened(folder, store) as database, writing_to(file):
         loads = write_lean(database, find_study(database, study or _name(folder, store)), file)
-    err.print(f"written: {file}, {loads} loads", markup=False, soft_wrap=True)
+    say_written(f"written ({loads} loads)", file)
 
 
 @contextmanager
@@ -141,7 +148,7 @@ def opened(folder: Path | None, store: str | None) -> StudyStore:
 
 
 def _name(folder: Path | None, store: str | None) -> str | None:
-    """Of the study to which a folder belongs, where the database may hold several."""
+    """The name of the study to which a folder belongs, needed where the database may hold several."""
     return None if folder is None or store is None else read_study(folder / DEFINITION_NAME).name
 
 
@@ -179,4 +186,4 @@ def say_results(
         return
     out.print(render_study(result, figures))
     if path is not None:
-        out.print(f"report: {path}", markup=False, soft_wrap=True)
+        say_report(path)

@@ -3,7 +3,6 @@
 Loads are simulated on all cores, and stored as soon as they are done; the same command continues where an earlier one ended.
 """
 
-import json
 import shlex
 import sys
 import time
@@ -14,23 +13,22 @@ from mixedsched.advice.finder.job import FinderJob, carry_out
 from mixedsched.advice.finder.result import FinderResult
 from mixedsched.advice.tuner.job import BROWSER, PIPE
 from mixedsched.advice.tuner.objective import Objective
-from mixedsched.cli._console import err, out, say_remark, say_step, shown
+from mixedsched.cli._console import out, say_remark, say_report, say_step, say_stopped
 from mixedsched.cli._output import say_json
+from mixedsched.cli._results import keep_result
 from mixedsched.cli._study import StudyProgress
 from mixedsched.core.sim.load import Rung
 from mixedsched.core.stats import RESAMPLES
 from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.machine import ADVICE_CODE, machine_facts, own_versions
-from mixedsched.lab.results import folder_of, owned, writing_to
+from mixedsched.lab.results import folder_of, owned
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Profile
 from mixedsched.report.finder import render_finding, write_finding
-from mixedsched.report.view import ResultKind, write_summary
+from mixedsched.report.view import ResultKind
 from mixedsched.sites.pages import read_pages
 from mixedsched.units import format_duration
-
-REPORT_NAME, FACTS_NAME = "finder.html", "finder.json"
 
 
 def named_pages(names: Sequence[str]) -> dict[str, Page]:
@@ -85,7 +83,7 @@ def find_schemes(job: FinderJob, budget_s: float | None, folder: Path | None, *,
                 job, folder, lambda: not _is_over(budget_s, began_s), progress, say_remark
             )
         if stopped:
-            err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command continues")
+            say_stopped(folder)
         _tell(result, notes, job, folder, time.monotonic() - began_s, as_json=as_json)
     if stopped:
         return ExitCode.INTERRUPTED
@@ -99,7 +97,7 @@ def _is_over(budget_s: float | None, began_s: float) -> bool:
 def _tell(
     result: FinderResult, notes: Sequence[str], job: FinderJob, folder: Path, spent_s: float, *, as_json: bool
 ) -> None:
-    report = folder / REPORT_NAME
+    report = folder / ResultKind.FINDER.report
     facts = {
         "command": shlex.join(["mixedsched", *sys.argv[1:]]),
         "played": {
@@ -114,12 +112,9 @@ def _tell(
         "machine": machine_facts(),
     }
     for_machines = {**result.to_dict(notes), **facts, "report": str(report)}
-    with writing_to(folder):
-        (folder / FACTS_NAME).write_text(json.dumps(for_machines, indent=1, allow_nan=False), encoding="utf-8")
-        write_finding(result, notes, facts, report)
-    write_summary(folder, ResultKind.FINDER, for_machines)
+    keep_result(folder, ResultKind.FINDER, for_machines, lambda file: write_finding(result, notes, facts, file))
     if as_json:
         say_json(for_machines)
         return
     out.print(render_finding(result, notes))
-    out.print(f"{format_duration(spent_s)}; report: {shown(str(report))}", soft_wrap=True)
+    say_report(report, f"{format_duration(spent_s)}; ")

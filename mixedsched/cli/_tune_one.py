@@ -1,6 +1,5 @@
 """`tune` for one page: the job is carried out with progress on standard error, then written and shown."""
 
-import json
 import shlex
 import sys
 import time
@@ -10,20 +9,19 @@ from mixedsched.advice.tuner.job import BROWSER, TuneJob, TuneSurroundings, refu
 from mixedsched.advice.tuner.outputs import facts_of, refuse_foreign_folder
 from mixedsched.advice.tuner.result import Outcome, Tuning
 from mixedsched.advice.tuner.session import carry_out
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import err, out, say_report, say_stopped, shown
 from mixedsched.cli._live import live_facts, live_words_of, say_live
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import Progress, RunProgress, SearchProgress
+from mixedsched.cli._results import keep_result
 from mixedsched.errors import ExitCode
 from mixedsched.lab.machine import machine_facts
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.task import PaintReader
-from mixedsched.lab.results import owned, writing_to
+from mixedsched.lab.results import owned
 from mixedsched.report.tune import render_tuning, write_tuning
-from mixedsched.report.view import ResultKind, write_summary
+from mixedsched.report.view import ResultKind
 from mixedsched.units import format_duration
-
-REPORT_NAME, FACTS_NAME = "tune.html", "tune.json"
 
 
 def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
@@ -35,23 +33,17 @@ def tune_one(job: TuneJob, began_s: float, *, as_json: bool) -> ExitCode:
             with Progress("making files") as progress:
                 job = replace(job, subject=job.subject.loadable(job.folder, progress.tell))
         tuning = _carried_out(job, began_s)
-        facts = {
-            **facts_of(tuning, job.folder),
-            **live_facts(job.subject.site, job.folder),
-            "report": str(job.folder / REPORT_NAME),
-        }
-        with writing_to(job.folder):
-            (job.folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
-            write_tuning(tuning, job.folder / REPORT_NAME, live_words_of(job.subject.site, job.folder))
-        write_summary(job.folder, ResultKind.TUNE, facts)
+        report, live = job.folder / ResultKind.TUNE.report, live_words_of(job.subject.site, job.folder)
+        facts = {**facts_of(tuning, job.folder), **live_facts(job.subject.site, job.folder), "report": str(report)}
+        keep_result(job.folder, ResultKind.TUNE, facts, lambda file: write_tuning(tuning, file, live))
     if as_json:
         say_json(facts)
     else:
         out.print(render_tuning(tuning))
         say_live(job.subject.site, job.folder)
-        out.print(f"report: {shown(str(job.folder / REPORT_NAME))}", soft_wrap=True)
+        say_report(report)
     if tuning.outcome is Outcome.INTERRUPTED:
-        err.print(f"stopped; all finished loads are stored in {shown(str(job.folder))}, the same command continues")
+        say_stopped(job.folder)
         return ExitCode.INTERRUPTED
     return ExitCode.INVALID_RUNS if tuning.facts["missing_blocks"] else ExitCode.DONE
 

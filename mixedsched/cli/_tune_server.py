@@ -15,8 +15,8 @@ ServerOption = Annotated[
     str | None,
     typer.Option(
         "--server",
-        help="The server that you run and keep: nginx, caddy, h2o, apache, litespeed, cloudflare or other. Only what acts "
-        "there is searched, proposed and proved: lines of HTML, headers where they are merged, settings.",
+        help="Your web server, which stays as it is: nginx, caddy, h2o, apache, litespeed, cloudflare or other. Only what "
+        "takes effect there is searched, proposed and proved: lines of HTML, headers where they are merged, settings.",
         metavar="NAME",
     ),
 ]
@@ -41,7 +41,7 @@ def tuned_server(
     if space != TABLES:
         raise UsageError(
             f"--space {space} is not for --server",
-            why="what it learns is an order for our own server",
+            why="it learns an order for our own server",
             fix="leave one of them out",
         )
     if rung == PIPE:

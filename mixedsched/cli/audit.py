@@ -1,7 +1,6 @@
-"""`audit`: for the owner of a small site. Is its delivery good, which resources come too late, and what would surely help?"""
+"""`audit`: tells the owner of a small site whether its delivery is good, what comes too late, and what would surely help."""
 
 import asyncio
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from mixedsched.advice.audit.session import (
 )
 from mixedsched.advice.changes.servers import web_server
 from mixedsched.cli._audit_server import baseline_named, server_of
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import out, say_report, say_step, say_stopped
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._live import (
     LiveCaOption,
@@ -45,6 +44,7 @@ from mixedsched.cli._options import (
 )
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
+from mixedsched.cli._results import keep_result
 from mixedsched.cli._sites import located, open_site
 from mixedsched.lab.machine import ADVICE_CODE, own_versions
 from mixedsched.lab.model import Arm
@@ -52,16 +52,15 @@ from mixedsched.lab.plan import refuse_servers
 from mixedsched.lab.play.scenario import JUDGE_MODEL
 from mixedsched.lab.play.stored import PlayedLoads
 from mixedsched.lab.play.task import PaintReader
-from mixedsched.lab.results import folder_of, owned, writing_to
+from mixedsched.lab.results import folder_of, owned
 from mixedsched.report.audit import render_audit, write_audit
-from mixedsched.report.view import ResultKind, write_summary
+from mixedsched.report.view import ResultKind
 from mixedsched.sites.site import site_digest
 from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
 from mixedsched.world.browser.kinds import Browser
 
 DEFAULT_NETWORKS = "4g,slow-4g"
-REPORT_NAME, FACTS_NAME = "audit.html", "audit.json"
 
 
 def register(app: typer.Typer) -> None:
@@ -82,15 +81,16 @@ def audit(
         typer.Option(
             help="What your server does today: eps follows the priorities that browsers signal (RFC 9218), stock sends all "
             "responses in turns, sequential one after the other; none is the same as eps. @NAME is a real server, such as "
-            "@caddy (`mixedsched servers` lists them). By default eps, or what --server is played as.",
+            "@caddy (`mixedsched servers` lists them). By default eps, or the model of --server.",
             metavar="S",
         ),
     ] = None,
     server: Annotated[
         str | None,
         typer.Option(
-            help="Your web server, which stays: nginx, caddy, apache, h2o, litespeed, cloudflare or other. Only what acts "
-            "there is searched and measured, with lines to paste. Recorded sites tell it themselves, for the lines.",
+            help="Your web server, which stays as it is: nginx, caddy, apache, h2o, litespeed, cloudflare or other. Only what "
+            "takes effect there is searched and measured, with lines to paste. Without it, lines are for the server that a "
+            "recorded site names.",
             metavar="NAME",
         ),
     ] = None,
@@ -115,7 +115,7 @@ def audit(
     budget_s = parse_duration_s(budget)
     profiles = networks_named(networks)
     live_as = live_options(live, None, origin_ca, insecure=origin_insecure, fetch=fetch)
-    # An edge in front of a live page is what sends: its server is told lines for, and not played.
+    # The edge in front of a live page does the sending: its server only decides which lines to paste, and is not played.
     own = None if server is None or live_as is not None else server_of(server, baseline)
     scheme = baseline_named(baseline or FOLLOWS_PRIORITIES) if own is None else own.on
     if live_as is not None:
@@ -147,28 +147,22 @@ def audit(
         try:
             found = _carry_out(job, began_s)
         except KeyboardInterrupt:
-            err.print(f"stopped; all finished loads are stored in {shown(str(folder))}, the same command continues")
+            say_stopped(folder)
             raise
-        facts = {**audit_facts(found), **live_facts(opened, folder), "report": str(folder / REPORT_NAME)}
-        with writing_to(folder):
-            (folder / FACTS_NAME).write_text(json.dumps(facts, indent=1, allow_nan=False), encoding="utf-8")
-            write_audit(found, folder / REPORT_NAME, live_words_of(opened, folder))
-        write_summary(folder, ResultKind.AUDIT, facts)
+        report, told = folder / ResultKind.AUDIT.report, live_words_of(opened, folder)
+        facts = {**audit_facts(found), **live_facts(opened, folder), "report": str(report)}
+        keep_result(folder, ResultKind.AUDIT, facts, lambda file: write_audit(found, file, told))
     if as_json:
         say_json(facts)
     else:
         out.print(render_audit(found))
         say_live(opened, folder)
-        out.print(f"report: {shown(str(folder / REPORT_NAME))}", soft_wrap=True)
+        say_report(report)
 
 
 def _carry_out(job: AuditJob, began_s: float) -> Audit:
     with PlayedLoads(PaintReader, job.folder, watch_loads) as simulator:
         world = AuditSurroundings(
-            clock_s=time.monotonic,
-            began_s=began_s,
-            say=lambda text: err.print(shown(text), style="dim", soft_wrap=True),
-            observe=RunProgress,
-            simulator=simulator,
+            clock_s=time.monotonic, began_s=began_s, say=say_step, observe=RunProgress, simulator=simulator
         )
         return asyncio.run(run_audit(job, world))

@@ -1,4 +1,4 @@
-"""`calibrate`: how well does simulation rank schemes? Against real Chromium, and with a browser model fitted to it."""
+"""`calibrate`: how well simulation ranks schemes, compared with real Chromium, also with a browser model fitted to it."""
 
 import datetime as dt
 import hashlib
@@ -14,11 +14,12 @@ from mixedsched.advice.calibration.loads import LeftOutError, SiteLoads, make_lo
 from mixedsched.advice.calibration.result import Calibration
 from mixedsched.advice.calibration.session import CalibrationJob
 from mixedsched.advice.calibration.session import calibrate as carry_out_calibration
-from mixedsched.cli._console import err, out, say_remark, shown
+from mixedsched.cli._console import err, out, say_remark, say_step, say_stopped, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import FormFactorOption, LinkOption, ResultsOption, Screen
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import RunProgress, watch_loads
+from mixedsched.cli._results import keep_result
 from mixedsched.cli._sites import open_site
 from mixedsched.errors import ExitCode, InputError, UsageError
 from mixedsched.lab.learning.taught import is_adaptive
@@ -31,14 +32,13 @@ from mixedsched.lab.results import owned, writing_to
 from mixedsched.model.browser_model import dump_browser_model
 from mixedsched.model.scheme import split_specs
 from mixedsched.report.calibration import calibration_picture, render_calibration
-from mixedsched.report.view import ResultKind, write_summary
+from mixedsched.report.view import ResultKind
 from mixedsched.sites.opening import recipes
 from mixedsched.units import listed
 from mixedsched.world import catalog
 from mixedsched.world.servers import is_server
 
 DEFAULT_SCHEMES = "sequential,stock,eps,mixed,nip,ip,dfifo,firefox-tree,bucket-html,zeroweight"
-FACTS_NAME, PICTURE_NAME = "calibration.json", "calibration.svg"
 
 
 def register(app: typer.Typer) -> None:
@@ -62,7 +62,7 @@ def calibrate(
         bool, typer.Option("--warm-up", help="With --from: count the loads of warm-up blocks too.")
     ] = False,
     grid: Annotated[
-        bool, typer.Option("--grid/--no-grid", help="Whether to try other limits than those of Chromium's source.")
+        bool, typer.Option("--grid/--no-grid", help="Whether to try limits other than those in Chromium's source.")
     ] = True,
     form_factor: FormFactorOption = Screen.MOBILE,
     seed: Annotated[int, typer.Option(help="Seed for the order of runs, link losses and intervals.", min=0)] = 1,
@@ -74,7 +74,7 @@ def calibrate(
 ) -> None:
     """Compare the order in which simulation and Chromium rank delivery schemes, and fit simulation's browser to Chromium.
 
-    Loads sites under all schemes in real Chromium, plays the same on rung stack, and tells the rank agreement of FCP and LCP
+    Loads sites under all schemes in real Chromium, plays the same on rung stack, and reports the rank agreement of FCP and LCP
     for each site: with the page as its manifest lists it, as one load showed it, and with the fitted browser.
 
     Every load is stored at once, and after an interruption the same command goes on.
@@ -83,7 +83,7 @@ def calibrate(
         raise UsageError(f"{store} cannot be a browser model", fix="name a file that ends in .toml")
     if earlier and sites:
         raise UsageError(
-            "sites are named beside --from", why="its folders say which sites they are of", fix="leave one out"
+            "sites are named beside --from", why="its folders say which sites they hold", fix="leave one out"
         )
     arms = _arms(schemes)
     folders = list(earlier or ())
@@ -99,7 +99,7 @@ def calibrate(
             job = CalibrationJob(loads, grid=grid, seed=seed, model_name=name, notes=notes)
             found = _carry_out(job, folder)
         except KeyboardInterrupt:
-            err.print(f"stopped; finished work is stored in {shown(str(folder))}, the same command continues")
+            say_stopped(folder)
             raise
         _write(found, folder, store)
     if as_json:
@@ -119,8 +119,8 @@ def _arms(schemes: str) -> list[Arm]:
     if others := [spec for spec in specs if is_server(spec)]:
         raise UsageError(
             f"{listed(others)} cannot be simulated",
-            why="other servers have an order of their own",
-            fix="name a model of it, such as server-nginx",
+            why="third-party servers have an order of their own",
+            fix="name a model instead, such as server-nginx",
         )
     if any(map(is_adaptive, specs)):
         raise UsageError(
@@ -173,18 +173,14 @@ def _read(folders: Sequence[Path], *, warm_up: bool) -> tuple[tuple[SiteLoads, .
 
 
 def _carry_out(job: CalibrationJob, folder: Path) -> Calibration:
-    def say(text: str) -> None:
-        err.print(shown(text), style="dim", soft_wrap=True)
-
     with PlayedLoads(TimesReader, folder, watch_loads) as simulator:
-        return carry_out_calibration(job, simulator, say, dt.datetime.now(dt.UTC).date().isoformat())
+        return carry_out_calibration(job, simulator, say_step, dt.datetime.now(dt.UTC).date().isoformat())
 
 
 def _write(found: Calibration, folder: Path, store: Path | None) -> None:
     text = dump_browser_model(found.model, found.evidence)
-    with writing_to(folder):
-        (folder / FACTS_NAME).write_text(json.dumps(found.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
-        (folder / PICTURE_NAME).write_text(calibration_picture(found), encoding="utf-8")
-        for file in (folder / f"{found.model.name}.toml", *([store] if store is not None else ())):
+    for file in (folder / f"{found.model.name}.toml", *([store] if store is not None else ())):
+        with writing_to(file):
             file.write_text(text, encoding="utf-8")
-    write_summary(folder, ResultKind.CALIBRATE, found.to_dict())
+    picture = calibration_picture(found)
+    keep_result(folder, ResultKind.CALIBRATE, found.to_dict(), lambda file: file.write_text(picture, encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""`compare`: the main job. Loads a page under several schemes in a real browser, and says which is better and how surely."""
+"""`compare`, the main job: loads a page under several schemes in a real browser, and says which is better and how surely."""
 
 from typing import Annotated
 
@@ -12,7 +12,6 @@ from mixedsched.cli._gates import (
     MarkdownOption,
     MaxBlocksOption,
     UntilOption,
-    refuse_unwritable,
     say_gates,
     write_for_ci,
 )
@@ -30,7 +29,7 @@ from mixedsched.cli._options import (
     ResultsOption,
     Screen,
 )
-from mixedsched.cli._output import Json
+from mixedsched.cli._output import Json, refuse_unwritable
 from mixedsched.cli._progress import RunProgress
 from mixedsched.cli._sites import located
 from mixedsched.lab import experiment
@@ -57,7 +56,7 @@ def compare(
     schemes: Annotated[
         str | None,
         typer.Option(
-            help="Schemes to compare, with parameters, and other servers (@caddy; `mixedsched servers` lists them); "
+            help="Schemes to compare, with parameters, and third-party servers (@caddy; `mixedsched servers` lists them); "
             "sequential,mixed by default.",
             metavar="A,B",
         ),
@@ -66,12 +65,12 @@ def compare(
     backend: Annotated[
         BackendName,
         typer.Option(
-            help="Who emulates the network: relay needs no privilege and repeats exactly; netns and vm use the kernel's tbf "
+            help="What emulates the network: relay needs no privilege and repeats exactly; netns and vm use the kernel's tbf "
             "and netem, in namespaces or inside a router VM."
         ),
     ] = BackendName.RELAY,
     blocks: Annotated[
-        int, typer.Option(help="Paired repeats; 6 decide on one metric of two schemes, 8 on all seven.", min=1)
+        int, typer.Option(help="Paired repeats; two schemes need 6 to decide on one metric, 8 for all seven.", min=1)
     ] = 8,
     until: UntilOption = None,
     max_blocks: MaxBlocksOption = None,
@@ -85,7 +84,7 @@ def compare(
     primary: Annotated[
         str | None,
         typer.Option(
-            help="Metrics to decide on, lcp or those of gates by default; the others are exploratory.", metavar="M,M"
+            help="Metrics to decide on, by default lcp or those of gates; the others are exploratory.", metavar="M,M"
         ),
     ] = None,
     metrics: MetricsOption = None,
@@ -106,8 +105,8 @@ def compare(
     throttling: Annotated[
         Throttling,
         typer.Option(
-            help="provided: what was seen over --link. simulate: what Lighthouse's model of a slow phone or desktop makes "
-            "of the load, to repeat studies that used it; marked, and never mixed with others."
+            help="provided: metrics as observed over --link. simulate: metrics that Lighthouse's model of a slow phone or "
+            "desktop computes from the load, to repeat studies that used it; marked, and never mixed with observed ones."
         ),
     ] = "provided",
     packet_log: Annotated[

@@ -1,4 +1,4 @@
-"""`conform`: which rules of HTTP/3 and of its priorities a server keeps, as seen from outside."""
+"""`conform`: which rules of HTTP/3 and of its priorities a server follows, as seen from outside."""
 
 import ipaddress
 import re
@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from mixedsched.cli._console import err, out, say_step, shown
-from mixedsched.cli._output import Json, say_json
-from mixedsched.errors import ExitCode, MixedschedError, UsageError
+from mixedsched.cli._output import Json, refuse_unwritable, say_json
+from mixedsched.errors import ExitCode, UsageError
 from mixedsched.lab.conform import AskedServer, Examination, ProbeFinding
 from mixedsched.report.conform import conformance_markdown, summary_of
 from mixedsched.world.system.udp import parse_address
@@ -27,26 +27,23 @@ def conform(
     address: Annotated[str, typer.Argument(metavar="HOST:PORT", help="The server, on UDP.")],
     path: Annotated[str, typer.Option(help="A file of at least 1 MB on it.")] = "/",
     name: Annotated[
-        str | None, typer.Option("--host", metavar="NAME", help="The site's name, where HOST is only its address.")
+        str | None, typer.Option("--host", metavar="NAME", help="Name of the site, if HOST is only its address.")
     ] = None,
-    tries: Annotated[int, typer.Option(min=1, max=5, help="How many times each order is asked for.")] = 3,
+    tries: Annotated[int, typer.Option(min=1, max=5, help="How many times to test each order.")] = 3,
     risky: Annotated[
-        bool, typer.Option("--risky", help="Also try what has crashed servers: only on a server of your own.")
+        bool, typer.Option("--risky", help="Also try what has crashed servers; use it only on a server of your own.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 6 unless everything is right.")] = False,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the table to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a server which rules of HTTP/3 and of its priorities it keeps: what it does with frames, legal or not, and whose
+    """Test which rules of HTTP/3 and of its priorities a server follows: what it does with frames, legal or not, and whose
     bytes it sends first.
 
-    Some 60 connections one after another, 64 MB and two minutes at most. Its certificate is not checked.
+    Makes some 60 connections, one after another; takes 64 MB and two minutes at most. The certificate is not checked.
     """
     target = _target(address, path, name)
-    if markdown is not None and not markdown.parent.is_dir():
-        raise UsageError(f"cannot write {markdown}", why=f"{markdown.parent} is not a folder")
-    if markdown is not None and markdown.is_dir():
-        raise UsageError(f"cannot write {markdown}", why="it is a folder", fix="name a file in it")
+    refuse_unwritable(markdown)
     examination = Examination(target, tries=tries, with_risky=risky)
     say_step(f"asking {address} for {path}")
     examination.look()
@@ -57,7 +54,11 @@ def conform(
             _print(finding)
     summary = summary_of(findings)
     if markdown is not None:
-        _write(markdown, conformance_markdown(address, examination.server, findings, examination.died_after))
+        from mixedsched.lab.results import writing_to  # here, because it takes databases, of which others have no use
+
+        with writing_to(markdown):
+            text = conformance_markdown(address, examination.server, findings, examination.died_after)
+            markdown.write_text(text, encoding="utf-8")
     if as_json:
         say_json(
             {
@@ -86,21 +87,14 @@ def _target(address: str, path: str, name: str | None) -> AskedServer:
 
 
 def _site_name(name: str) -> str:
-    """As handshakes and requests have it. Raises UsageError."""
+    """The name as handshakes and requests have it. Raises UsageError."""
     with suppress(ValueError):
-        return str(ipaddress.ip_address(name.partition("%")[0]))  # a zone is an affair of this machine
+        return str(ipaddress.ip_address(name.partition("%")[0]))  # a zone means something on this machine only
     with suppress(UnicodeError):
         sent = name.encode("idna").decode("ascii")
         if _NAME.fullmatch(sent):
             return sent
     raise UsageError(f"'{name}' is not the name of a host", fix="write it as in an address, like www.example.com")
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise MixedschedError(f"cannot write {file}", why=error.strerror or str(error)) from error
 
 
 def _print(finding: ProbeFinding) -> None:
@@ -117,7 +111,7 @@ def _conclude(examination: Examination, summary: dict[str, dict[str, int]]) -> N
     for kind, counts in summary.items():
         out.print(f"{kind}: {counts['right']} of {counts['asked']} right")
     if examination.died_after:
-        err.print(f"[bold red]the server answers no more[/] since: {shown(examination.died_after)}", soft_wrap=True)
+        err.print(f"[bold red]the server stopped answering[/] after: {shown(examination.died_after)}", soft_wrap=True)
     said = f"; it calls itself {shown(examination.server)}" if examination.server else ""
     err.print(
         f"{examination.connections} connections, {examination.received_bytes / 1e6:.0f} MB{said}",

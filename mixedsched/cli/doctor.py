@@ -1,4 +1,4 @@
-"""`doctor`: proves that the whole chain can run here, or that people get to HTTP/3 somewhere; says how to mend it."""
+"""`doctor`: checks that the whole chain works here, or that people reach HTTP/3 somewhere, and says how to mend it."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -23,9 +23,7 @@ SITE = "davies-meenan"  # generated, so that the doctor needs no package of othe
 Edge = Annotated[
     str | None,
     typer.Option(
-        "--edge",
-        metavar="URL",
-        help="Check instead, the way browsers find out, that HTTP/3 is reached at this address.",
+        "--edge", metavar="URL", help="Check instead that browsers discover and reach HTTP/3 at this address."
     ),
 ]
 Trusted = Annotated[
@@ -47,16 +45,16 @@ def register(app: typer.Typer) -> None:
 def doctor(
     edge: Edge = None, trusted: Trusted = None, browser: BrowserOption = Browser.CHROMIUM, as_json: Json = False
 ) -> None:
-    """Prove that pages can be measured here: ports, timers, networks, browser, and a page load with its punctuality.
+    """Check that pages can be measured here: ports, timers, networks, browser, and a page load with its punctuality.
 
-    With --edge: that an address is found, answers over TCP, announces HTTP/3, and answers over it with a trusted certificate.
+    With --edge: that an address resolves, answers over TCP, announces HTTP/3, and answers over it with a trusted certificate.
     """
     end_in_order()
     if edge is not None:
         _tell(examine_edge(edge, trusted, dt.datetime.now(dt.UTC)), as_json)
         return
     if trusted is not None:
-        raise UsageError("--cert is for --edge")
+        raise UsageError("--cert is for --edge", fix="add --edge, or leave it out")
     _tell(examine(lambda: open_site(SITE), [recipe.name for recipe in recipes()], browser), as_json)
 
 
@@ -67,14 +65,16 @@ def _tell(proofs: Iterable[Check], as_json: bool) -> None:
         checks.append(check)
         if not as_json:
             _print(check)
-    ok = all(check.ok or check.is_optional for check in checks)
+    failed = [check for check in checks if not check.ok and not check.is_optional]
+    is_missing = any(check.is_missing_part for check in failed)
     if as_json:
-        say_json({"ok": ok, "checks": [check.to_dict() for check in checks]}, indent=2)
+        say_json({"ok": not failed, "checks": [check.to_dict() for check in checks]}, indent=2)
+    elif failed:
+        err.print(f"[bold red]{'some parts are missing' if is_missing else 'not everything works'}[/]")
     else:
-        err.print("everything is in place" if ok else "[bold red]some parts are missing[/]")
-    if not ok:
-        missing = any(check.is_missing_part for check in checks if not check.ok and not check.is_optional)
-        raise typer.Exit(ExitCode.MISSING_PART if missing else ExitCode.FAILED)
+        err.print("everything is in place")
+    if failed:
+        raise typer.Exit(ExitCode.MISSING_PART if is_missing else ExitCode.FAILED)
 
 
 def _print(check: Check) -> None:

@@ -5,16 +5,18 @@ from typing import Annotated
 
 import typer
 
-from mixedsched.cli._edge_options import (
-    check_together,
+from mixedsched.cli._edge_options import check_origin, origin_limits, origin_option
+from mixedsched.cli._memory import memory_settings
+from mixedsched.cli._options import (
+    AcrossConnectionsOption,
+    BeaconOption,
+    DatagramSizeOption,
+    MemoryOption,
     limit_option,
     log_option,
     network_option,
-    origin_limits,
-    origin_option,
+    refuse_across_workers,
 )
-from mixedsched.cli._memory import memory_settings
-from mixedsched.cli._options import BeaconOption, DatagramSizeOption, MemoryOption
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._stdout import end_with_reader
@@ -61,7 +63,7 @@ def edge(
     rules: Annotated[
         Path | None,
         typer.Option(
-            help="Priorities by path, such as `tune` ships as headers.txt; read again when it changes.", metavar="FILE"
+            help="Priorities by path, such as headers.txt of `tune`; read again when it changes.", metavar="FILE"
         ),
     ] = None,
     host: Annotated[
@@ -89,22 +91,22 @@ def edge(
     ] = None,
     origin_ca: Annotated[
         Path | None,
-        origin_option("Trust this authority about an https origin, instead of the system's.", metavar="FILE"),
+        origin_option("Certificate authority to trust for an https origin, instead of the system's.", metavar="FILE"),
     ] = None,
     origin_insecure: Annotated[
         bool, typer.Option("--origin-insecure", help="Trust any https origin.", rich_help_panel="Origin")
     ] = False,
     origin_connections: Annotated[
-        int, origin_option("Connections to the origin, or requests on one connection of HTTP/2.", min=1, metavar="N")
+        int, origin_option("Limit of connections to the origin, or of requests on one over HTTP/2.", min=1, metavar="N")
     ] = _ORIGIN.connections,
     connect_timeout: Annotated[
-        str, origin_option("Time for a connection to the origin.", metavar="TIME")
+        str, origin_option("Longest time to connect to the origin.", metavar="TIME")
     ] = f"{_ORIGIN.connect_s:g}s",
     answer_timeout: Annotated[
-        str, origin_option("Time until the origin begins to answer.", metavar="TIME")
+        str, origin_option("Longest time until the origin begins to answer.", metavar="TIME")
     ] = f"{_ORIGIN.answer_s:g}s",
     silence_timeout: Annotated[
-        str, origin_option("Time without a byte of a response under way.", metavar="TIME")
+        str, origin_option("Longest time without a byte of a response under way.", metavar="TIME")
     ] = f"{_ORIGIN.silence_s:g}s",
     health_path: Annotated[
         str | None,
@@ -117,12 +119,7 @@ def edge(
         CongestionControl, network_option("Congestion control of all connections.")
     ] = CongestionControl.CUBIC,
     workers: Annotated[int, network_option("Processes that share the port.", min=1, max=MAX_WORKERS)] = 1,
-    across_connections: Annotated[
-        bool,
-        network_option(
-            "Schedule across all connections from one IP address, as if they were one.", "--across-connections"
-        ),
-    ] = False,
+    across_connections: AcrossConnectionsOption = False,
     hand_over: Annotated[
         Path | None,
         network_option(
@@ -130,21 +127,21 @@ def edge(
         ),
     ] = None,
     buffer_mb: Annotated[
-        int, limit_option("Bytes of responses in memory, in all, in megabytes.", min=1, metavar="N")
+        int, limit_option("Limit of responses kept in memory, in megabytes.", min=1, metavar="N")
     ] = _BUFFERS.all_bytes // 1_000_000,
     spool: Annotated[
         Path | None,
-        limit_option("Keep what the origin sends faster than a client reads in files of this folder.", metavar="DIR"),
+        limit_option("Folder for files with what the origin sends faster than a client reads.", metavar="DIR"),
     ] = None,
     max_body_mb: Annotated[
-        int, limit_option("The largest body of a request, in megabytes.", min=1, metavar="N")
+        int, limit_option("Largest body of a request, in megabytes.", min=1, metavar="N")
     ] = _BUFFERS.request_bytes // 1_000_000,
-    max_connections: Annotated[int, limit_option("Connections of clients.", min=1, metavar="N")] = _LIMITS.connections,
+    max_connections: Annotated[int, limit_option("Limit of connections.", min=1, metavar="N")] = _LIMITS.connections,
     max_streams: Annotated[
-        int, limit_option("Open requests of one connection.", min=1, max=MAX_STREAMS, metavar="N")
+        int, limit_option("Limit of open requests per connection.", min=1, max=MAX_STREAMS, metavar="N")
     ] = _LIMITS.streams,
     idle_timeout: Annotated[
-        str, limit_option("Time without a packet from the client.", metavar="TIME")
+        str, limit_option("Longest time without a packet from the client.", metavar="TIME")
     ] = f"{_LIMITS.idle_s:g}s",
     grace: Annotated[str, limit_option("Time for responses under way when told to stop.", metavar="TIME")] = "10s",
     access_log: Annotated[
@@ -166,7 +163,8 @@ def edge(
     requests and finishes those under way; told again, it stops at once.
     """
     end_with_reader()
-    check_together(workers, spool, origin_host, across_connections=across_connections)
+    refuse_across_workers(workers, across_connections=across_connections)
+    check_origin(spool, origin_host)
     settings = ServerSettings(
         host=listen,
         port=port,

@@ -1,4 +1,4 @@
-"""`import`: an HTTP Archive that a browser or a tool has saved becomes a site."""
+"""`import`: makes a site from an HTTP Archive that a browser or a tool has saved."""
 
 from dataclasses import replace as changed
 from pathlib import Path
@@ -35,7 +35,7 @@ def import_har(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Make a site of a HAR, that every rung can play: files, who finds what and when, priorities.
+    """Make a site from a HAR, for every rung: files, what discovers what and when, priorities.
 
     Reads HARs of Chrome, Firefox, sitespeed.io, WebPageTest and mitmproxy. Bodies that are not in the HAR are synthesised at
     their sizes; priorities and initiators that it lacks are inferred. What could not be kept is listed, with the reason.
@@ -61,7 +61,7 @@ def import_har(
 
 
 def _say_pages(pages: list[HarPage]) -> None:
-    """What else --page can choose."""
+    """List the pages that --page can choose."""
     err.print(f"[yellow]the HAR has {len(pages)} pages; this is the first of them (--page chooses):[/]")
     for item in pages[:_LISTED_PAGES_MAX]:
         err.print(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched.cli import _lab_check
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import err, out, say_remark, shown
 from mixedsched.cli._options import LinkOption
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._sites import open_site
@@ -25,7 +25,7 @@ from mixedsched.world.system.udp import parse_address
 _BackendOption = Annotated[
     BackendName,
     typer.Option(
-        help="Who emulates the network: relay needs no privilege; netns uses this kernel's tbf and netem; vm those of a router."
+        help="What emulates the network: relay needs no privilege; netns uses tbf and netem of this kernel, vm of a router."
     ),
 ]
 _SeedOption = Annotated[int, typer.Option(help="Seed for losses and jitter, where the back end takes one.")]
@@ -53,7 +53,7 @@ def run(
     command: Annotated[
         list[str],
         typer.Argument(
-            help="What to run where the client is; {server}, {host} and {port} in it are filled in.",
+            help="Command to run on the client's side; {server}, {host} and {port} in it are replaced.",
             metavar="-- COMMAND",
         ),
     ],
@@ -70,7 +70,7 @@ def run(
     server_command: Annotated[
         str | None,
         typer.Option(
-            help="Starts that server, in the server's network; the same words are filled in.", metavar="COMMAND"
+            help="Command that starts that server, on its side; the same words are replaced.", metavar="COMMAND"
         ),
     ] = None,
     packet_log: Annotated[
@@ -78,7 +78,7 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a command over an emulated network, then take the network down; passes the command's exit code on.
+    """Run a command over an emulated network, then take the network down; the exit code is the command's.
 
     The command also finds the server in MIXEDSCHED_SERVER, MIXEDSCHED_SERVER_HOST and MIXEDSCHED_SERVER_PORT, and with --site
     the digest of its certificate's key in MIXEDSCHED_SPKI_SHA256. The link's counters are printed at the end, on stderr;
@@ -110,7 +110,7 @@ def run(
 def up(
     backend: _BackendOption = BackendName.NETNS, link: LinkOption = "4g", seed: _SeedOption = 1, as_json: Json = False
 ) -> None:
-    """Set a network up and leave it up, until `mixedsched lab down`."""
+    """Bring a network up and leave it up, until `mixedsched lab down`."""
     if backend is BackendName.RELAY:
         raise UsageError(
             "the relay has nothing to leave up",
@@ -126,13 +126,13 @@ def up(
         say_json(lab_up)
         return
     out.print(f"[bold]{shown(profile.name)}[/] is up in {backend.value}")
-    out.print(f"  down: {direction_text(profile.down)}", soft_wrap=True)
-    out.print(f"  up: {direction_text(profile.up)}", soft_wrap=True)
+    out.print(f"  down: {shown(direction_text(profile.down))}", soft_wrap=True)
+    out.print(f"  up: {shown(direction_text(profile.up))}", soft_wrap=True)
     _say_standing(lab_up)
 
 
 def down(as_json: Json = False) -> None:
-    """Take down the network of `lab up`, and what killed labs left."""
+    """Take down the network of `lab up`, and remove what killed labs left behind."""
     gone = take_down()
     if as_json:
         say_json({"removed": gone})
@@ -141,7 +141,7 @@ def down(as_json: Json = False) -> None:
 
 
 def status(as_json: Json = False) -> None:
-    """Show the lab that is up, namespaces in use, and what killed labs left."""
+    """Show the lab that is up, namespaces in use, and what killed labs left behind."""
     facts = lab_status()
     if as_json:
         say_json(facts)
@@ -175,4 +175,4 @@ def _say_standing(facts: dict[str, Any]) -> None:
 
 
 def _say_note(note: str) -> None:
-    err.print(f"note: {shown(note)}", style="yellow", soft_wrap=True)
+    say_remark(f"note: {note}")

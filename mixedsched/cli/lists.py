@@ -36,8 +36,8 @@ def schemes(
 ) -> None:
     """Explain the delivery schemes: what each does and needs to know, its source, and how it orders an example.
 
-    Last come those that learn, and models of what other people's servers do (server-...). Elsewhere `all` stands for those of
-    the literature alone, and `servers` for the models.
+    At the end come schemes that learn, and models of third-party servers (server-...). In other commands `all` means the
+    schemes from the literature alone, and `servers` the models.
     """
     wanted = names or (*COMPARED, *LEARNING_SCHEMES, *SERVER_SCHEMES)
     configured = [configure(name, SCHEMES, catalog.load_mapping) for name in wanted]

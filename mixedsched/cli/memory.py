@@ -1,14 +1,12 @@
-"""`memory`: what the scheme adaptive has learned, and how to make it forget."""
+"""`memory`: shows what the scheme adaptive has learned, and makes it forget."""
 
-import json
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mixedsched.cli._console import out, shown
-from mixedsched.cli._output import Json
+from mixedsched.cli._output import Json, say_json
 from mixedsched.core.learning.describing import describe
 from mixedsched.errors import UsageError
 from mixedsched.units import counted
@@ -26,15 +24,15 @@ def register(app: typer.Typer) -> None:
 
 
 def show(file: FileArgument, page: PageOption = None, as_json: Json = False) -> None:
-    """What is believed of each page, from how many visits, which order that gave, and why."""
+    """Show what is known about each page, from how many visits, which order follows from it, and why."""
     with read_memory(_known(file)) as store:
         paths = list(store.versions()) if page is None else [page]
         states = [(path, store.page(path)) for path in paths]
     if page is not None and states[0][1] is None:
-        raise UsageError(f"nothing is remembered of {page}", fix=f"mixedsched memory show {file} lists the pages")
+        raise UsageError(f"nothing is remembered about {page}", fix=f"mixedsched memory show {file} lists the pages")
     pages = [describe(state) for _, state in states if state is not None]
     if as_json:
-        sys.stdout.write(json.dumps({"memory": str(file), "pages": pages}) + "\n")
+        say_json({"memory": str(file), "pages": pages})
         return
     if not pages:
         out.print("Nothing is remembered yet.")
@@ -42,30 +40,30 @@ def show(file: FileArgument, page: PageOption = None, as_json: Json = False) -> 
         _print(item, details=page is not None or len(pages) == 1)
 
 
-def _print(item: dict, details: bool) -> None:  # type: ignore[type-arg]
+def _print(item: dict[str, Any], details: bool) -> None:
     order = item["order"]
-    out.print(
-        f"[bold]{shown(item['path'])}[/]: {counted(item['visits'], 'visit')} ({item['partial_visits']} not whole)"
-    )
-    out.print(f"  order: {order['name']}: {shown(order['why'])}", soft_wrap=True)
+    out.print(f"[bold]{shown(item['path'])}[/]: {counted(item['visits'], 'visit')} ({item['partial_visits']} partial)")
+    out.print(f"  order: {shown(order['name'])}: {shown(order['why'])}", soft_wrap=True)
     for name, why in item["left"].items():
         out.print(f"  left: {shown(name)}: {shown(why)}", soft_wrap=True)
     for network in item["networks"]:
         share = f"{network['share'] * 100:.0f} % of visits"
-        out.print(f"  network: {network['name']}, {share}, order {shown(network['order'])}")
+        out.print(f"  network: {shown(network['name'])}, {share}, order {shown(network['order'])}", soft_wrap=True)
     if (told := item["beacons"]) is not None:
         latest = f"FCP {told['fcp_ms']:.0f} ms, LCP {told['lcp_ms']:.0f} ms, CLS {told['cls']:.3f}"
         means = f"mean FCP {told['mean_fcp_ms']:.0f} ms, LCP {told['mean_lcp_ms']:.0f} ms"
-        out.print(f"  told by browsers: {told['visits']} visits, {means}; the latest {latest}", soft_wrap=True)
+        out.print(
+            f"  reported by browsers: {counted(told['visits'], 'visit')}, {means}; the latest {latest}", soft_wrap=True
+        )
     for name, paints in item["outcomes"].items():
-        by = f"told by {paints['told']:.0f} browsers" if paints["told"] else "estimated"
+        by = f"reported by {paints['told']:.0f} browsers" if paints["told"] else "estimated"
         out.print(f"  seen under {shown(name)}: {paints['visits']:.0f} visits, LCP {paints['lcp_ms']:.0f} ms, {by}")
     if not details:
         return
     for role in item["roles"]:
         seen = f", seen {role['seen']:.2f}" if role["seen"] is not None else ""
         line = f"  {role['kind']:10s} {role['bytes']:>9} B in {role['share'] * 100:3.0f} % of visits{seen}, {role['found']}"
-        out.print(f"{line}: {shown(role['path'])}", soft_wrap=True, highlight=False)
+        out.print(f"{shown(line)}: {shown(role['path'])}", soft_wrap=True)
 
 
 def forget(file: FileArgument, page: PageOption = None, as_json: Json = False) -> None:
@@ -75,7 +73,7 @@ def forget(file: FileArgument, page: PageOption = None, as_json: Json = False) -
     with open_memory(file) as store:
         forgotten = store.forget(page)
     if as_json:
-        sys.stdout.write(json.dumps({"memory": str(file), "forgotten": forgotten}) + "\n")
+        say_json({"memory": str(file), "forgotten": forgotten})
     else:
         out.print(f"{counted(forgotten, 'page')} forgotten")
 

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import out, say_written, shown
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._simulation_options import check_plot
 from mixedsched.core.link import loss_pattern
@@ -46,8 +46,11 @@ def networks(
         for profile in profiles:
             _print(profile, seed, packets)
     if plot is not None:
-        write_networks_plot(profiles, plot, seed)
-        err.print(f"picture: {plot}", soft_wrap=True, markup=False)
+        from mixedsched.lab.results import writing_to  # here, because it takes databases, of which others have no use
+
+        with writing_to(plot):
+            write_networks_plot(profiles, plot, seed)
+        say_written("picture", plot)
 
 
 def _facts(profile: Profile, seed: int, packets: int) -> dict[str, Any]:

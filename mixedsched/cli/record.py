@@ -1,4 +1,4 @@
-"""`record`: a live page becomes a site."""
+"""`record`: makes a site from a live page."""
 
 import asyncio
 import datetime as dt
@@ -62,11 +62,13 @@ def record(
         int, typer.Option(min=1, max=_LOADS_MAX, help="Loads of each form factor; they are merged.", metavar="N")
     ] = 3,
     form_factor: Annotated[
-        Screens, typer.Option(help="Device to load it as. With both, the page is that of mobile.")
+        Screens, typer.Option(help="Device to emulate. With both, the page is the mobile one.")
     ] = Screens.BOTH,
     resolve: Annotated[
         list[str] | None,
-        typer.Option(help="Ask ADDRESS:PORT for this host (or host and port).", metavar="HOST[:PORT]=ADDRESS:PORT"),
+        typer.Option(
+            help="Connect to ADDRESS:PORT for this host (or host and port).", metavar="HOST[:PORT]=ADDRESS:PORT"
+        ),
     ] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Accept any certificate.")] = False,
     quiet_s: Annotated[
@@ -79,10 +81,10 @@ def record(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Record a live page as a site that every rung can play: files as they were sent, who finds what and when, priorities.
+    """Record a live page as a site for every rung: files as they were sent, what discovers what and when, priorities.
 
     Chromium loads the page several times, each time with an empty cache. What belongs to one visitor only (cookies,
-    logins) is not kept. Loads that fail, or an interruption, leave a site made of the others, and exit code 5.
+    logins) is not kept. After failed loads, or an interruption, the site is made from the others, and the exit code is 5.
     """
     plan = RecordingPlan(
         page_address(url),

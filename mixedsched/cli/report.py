@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mixedsched.cli._comparison import say_experiment
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import out, say_report, say_written, shown
 from mixedsched.cli._output import Json, say_json
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.experiment import Experiment, read_experiment
@@ -16,13 +16,14 @@ from mixedsched.lab.results import writing_to
 from mixedsched.lab.study.session import DEFINITION_NAME
 from mixedsched.report.compare import median_film
 from mixedsched.report.video import write_video
+from mixedsched.report.view import ResultKind
 
-# Commands that judge as they measure, and so write their reports themselves: files with facts, and for people.
+# Commands that judge as they measure, and so write their reports themselves.
 _OTHERS = {
-    "tune": ("tune.json", "tune.html"),
-    "tune --schemes": ("finder.json", "finder.html"),
-    "audit": ("audit.json", "audit.html"),
-    "calibrate": ("calibration.json", "calibration.svg"),
+    "tune": ResultKind.TUNE,
+    "tune --schemes": ResultKind.FINDER,
+    "audit": ResultKind.AUDIT,
+    "calibrate": ResultKind.CALIBRATE,
 }
 
 
@@ -46,19 +47,31 @@ def report(
 
     The other commands write their own reports; for their folders, this says where the report is.
     """
-    for command, (facts_name, report_name) in _OTHERS.items():
-        if (folder / facts_name).is_file():
+    for command, kind in _OTHERS.items():
+        if (folder / kind.facts).is_file():
             if video is not None:
                 raise UsageError(f"{folder} was made by `{command}`", why="--video shows the loads of compare")
-            _point_to(command, folder / facts_name, folder / report_name, as_json)
+            _point_to(command, folder / kind.facts, folder / kind.report, as_json)
             return
     if (folder / DEFINITION_NAME).is_file():
         fix = shlex.join(["mixedsched", "study", "report", str(folder)])
         raise InputError(f"{folder} was made by `study run`", fix=f"its report is written by: {fix}")
-    experiment = read_experiment(folder)
+    experiment = _read(folder)
     say_experiment(experiment, as_json=as_json)
     if video is not None:
         _write_video(experiment, video)
+
+
+def _read(folder: Path) -> Experiment:
+    """Raises InputError also for records that were damaged, or written by others."""
+    try:
+        return read_experiment(folder)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"the stored runs of {folder} cannot be understood",
+            why=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}",
+            fix="restore its database, or compare again with another --out",
+        ) from error
 
 
 def _write_video(experiment: Experiment, path: Path) -> None:
@@ -67,7 +80,7 @@ def _write_video(experiment: Experiment, path: Path) -> None:
         raise InputError("there is no film to write", why="no complete block has pictures")
     with writing_to(path):
         write_video(film, path)
-    err.print(f"video: {shown(str(path))}", soft_wrap=True)
+    say_written("video", path)
 
 
 def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) -> None:
@@ -81,4 +94,4 @@ def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) 
         return
     again = f": {shown(str(facts['command']))}" if facts.get("command") else ""
     out.print(f"made by `{command}`; to continue, or to rewrite its report, run it again{again}", soft_wrap=True)
-    out.print(f"report: {shown(str(report_file))}", soft_wrap=True)
+    say_report(report_file)

@@ -3,23 +3,34 @@
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mixedsched.cli._memory import memory_settings
-from mixedsched.cli._options import SITE_HELP, BeaconOption, DatagramSizeOption, FetchOption, FreshOption, MemoryOption
+from mixedsched.cli._options import (
+    SITE_HELP,
+    AcrossConnectionsOption,
+    BeaconOption,
+    DatagramSizeOption,
+    FetchOption,
+    FreshOption,
+    MemoryOption,
+    OriginsOption,
+    limit_option,
+    log_option,
+    network_option,
+    refuse_across_workers,
+)
 from mixedsched.cli._output import Json
 from mixedsched.cli._server_log import server_log
 from mixedsched.cli._sites import located, open_site
 from mixedsched.cli._stdout import end_with_reader
 from mixedsched.core.h3 import MAX_TRACE_BYTES
 from mixedsched.core.schedulers import SCHEMES
-from mixedsched.errors import UsageError
 from mixedsched.model.congestion import CongestionControl
 from mixedsched.model.scheme import configure
 from mixedsched.sites.serving import served_site
-from mixedsched.sites.site import Origins
 from mixedsched.units import parse_duration_s
 from mixedsched.world import catalog
 from mixedsched.world.server.handover import MAX_WORKERS
@@ -47,30 +58,13 @@ class Gso(StrEnum):
     OFF = "off"
 
 
-def _network(help_text: str, *names: str, **arguments: Any) -> Any:
-    return typer.Option(*names, help=help_text, rich_help_panel="Network", **arguments)
-
-
-def _limit(help_text: str, **arguments: Any) -> Any:
-    return typer.Option(help=help_text, rich_help_panel="Limits", **arguments)
-
-
-def _log_option(help_text: str, *names: str, **arguments: Any) -> Any:
-    return typer.Option(*names, help=help_text, rich_help_panel="Logs", **arguments)
-
-
 def register(app: typer.Typer) -> None:
     app.command(epilog="Example: mixedsched serve agency --scheme mixed:alpha=0.5 --port 4433")(serve)
 
 
 def serve(
     site: Annotated[str, typer.Argument(help=SITE_HELP, metavar="SITE")],
-    origins: Annotated[
-        Origins | None,
-        typer.Option(
-            help="Keep the hosts of a site that has several, or merge them into the first; by default as the site says."
-        ),
-    ] = None,
+    origins: OriginsOption = None,
     scheme: Annotated[
         str, typer.Option(help="Delivery scheme, with parameters: mixed:alpha=0.5.", metavar="S")
     ] = "eps",
@@ -79,60 +73,61 @@ def serve(
     ] = None,
     memory: MemoryOption = None,
     beacon: BeaconOption = False,
-    host: Annotated[str, _network("Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, _network("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
+    host: Annotated[str, network_option("Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, network_option("UDP port; 0 takes any free one.", min=0, max=65535)] = 4433,
     congestion_control: Annotated[
         CongestionControl,
-        _network("Congestion control of all connections; cubic-2022 is RFC 8312 without HyStart and pacing."),
+        network_option("Congestion control of all connections; cubic-2022 is RFC 8312 without HyStart and pacing."),
     ] = CongestionControl.CUBIC,
-    workers: Annotated[int, _network("Processes that share the port.", min=1, max=MAX_WORKERS)] = 1,
-    across_connections: Annotated[
-        bool,
-        _network("Schedule across all connections from one IP address, as if they were one.", "--across-connections"),
-    ] = False,
+    workers: Annotated[int, network_option("Processes that share the port.", min=1, max=MAX_WORKERS)] = 1,
+    across_connections: AcrossConnectionsOption = False,
     gso: Annotated[
         Gso,
-        _network(
+        network_option(
             "Send flights of packets in one system call where the kernel can. "
             "Choose off if the kernel emulates the link (tc netem, tbf): it would lose or delay whole flights."
         ),
     ] = Gso.AUTO,
     max_datagram_size: DatagramSizeOption = "auto",
     retry: Annotated[
-        RetryPolicy, _limit("When clients must prove their address first (QUIC Retry); auto: under load.")
+        RetryPolicy, limit_option("When clients must prove their address first (QUIC Retry); auto: under load.")
     ] = RetryPolicy.AUTO,
-    max_connections: Annotated[int, _limit("Connections in all.", min=1, metavar="N")] = _DEFAULTS.connections,
+    max_connections: Annotated[
+        int, limit_option("Limit of connections in all.", min=1, metavar="N")
+    ] = _DEFAULTS.connections,
     max_connections_per_client: Annotated[
-        int, _limit("Connections from one address.", min=1, metavar="N")
+        int, limit_option("Limit of connections from one address.", min=1, metavar="N")
     ] = _DEFAULTS.connections_per_client,
     max_streams: Annotated[
-        int, _limit("Open requests of one connection.", min=1, max=MAX_STREAMS, metavar="N")
+        int, limit_option("Limit of open requests per connection.", min=1, max=MAX_STREAMS, metavar="N")
     ] = _DEFAULTS.streams,
     max_memory_mb: Annotated[
-        int, _limit("New clients are refused while more memory is in use, in megabytes.", min=1, metavar="N")
+        int, limit_option("Refuse new clients while more memory than this is in use, in megabytes.", min=1, metavar="N")
     ] = _DEFAULTS.memory_bytes // 1_000_000,
-    handshake_timeout: Annotated[str, _limit("Time for a handshake.", metavar="TIME")] = f"{_DEFAULTS.handshake_s:g}s",
+    handshake_timeout: Annotated[
+        str, limit_option("Longest time for a handshake.", metavar="TIME")
+    ] = f"{_DEFAULTS.handshake_s:g}s",
     idle_timeout: Annotated[
-        str, _limit("Time without a packet from the client.", metavar="TIME")
+        str, limit_option("Longest time without a packet from the client.", metavar="TIME")
     ] = f"{_DEFAULTS.idle_s:g}s",
     grace: Annotated[
-        str, _limit("Time for responses under way when the server is told to stop.", metavar="TIME")
+        str, limit_option("Time for responses under way when the server is told to stop.", metavar="TIME")
     ] = "2s",
     explain: Annotated[
-        bool, _log_option("Show live which response got the packets, ten times a second.", "--explain")
+        bool, log_option("Show live which response got the packets, ten times a second.", "--explain")
     ] = False,
     qlog: Annotated[
-        Path | None, _log_option("Write a qlog trace of each connection into a folder.", metavar="DIR")
+        Path | None, log_option("Write a qlog trace of each connection into a folder.", metavar="DIR")
     ] = None,
-    qlog_mb: Annotated[int, _log_option("Largest size of a trace, in megabytes.", min=1, metavar="N")] = MAX_TRACE_BYTES
+    qlog_mb: Annotated[int, log_option("Largest size of a trace, in megabytes.", min=1, metavar="N")] = MAX_TRACE_BYTES
     // 1_000_000,
     log_connections: Annotated[
         bool,
-        _log_option(
-            "Print a line for each connection, too, with the host name that its client asked for.", "--log-connections"
+        log_option(
+            "Also print a line for each connection, with the host name that its client asked for.", "--log-connections"
         ),
     ] = False,
-    log: Annotated[Path | None, _log_option("Append a JSON line for each request to a file.", metavar="FILE")] = None,
+    log: Annotated[Path | None, log_option("Append a JSON line for each request to a file.", metavar="FILE")] = None,
     stop_with_stdin: Annotated[bool, typer.Option("--stop-with-stdin", help="Stop when standard input ends.")] = False,
     fresh: FreshOption = False,
     fetch: FetchOption = False,
@@ -144,12 +139,7 @@ def serve(
     When told to stop, it takes no more requests and finishes those under way; told again, it stops at once.
     """
     end_with_reader()
-    if across_connections and workers > 1:
-        raise UsageError(
-            "--across-connections is not possible with several --workers",
-            why="the connections of one client may reach different processes",
-            fix="leave out one of the two",
-        )
+    refuse_across_workers(workers, across_connections=across_connections)
     settings = ServerSettings(
         host=host,
         port=port,

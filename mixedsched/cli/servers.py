@@ -1,4 +1,4 @@
-"""`servers`: other people's servers that can be arms, what is here of them, and what they do with priorities."""
+"""`servers`: third-party servers that can be arms, which of them are installed, and what they do with priorities."""
 
 import typer
 
@@ -12,9 +12,9 @@ def register(app: typer.Typer) -> None:
 
 
 def servers(as_json: Json = False) -> None:
-    """List other people's servers that can be arms (@NAME): what is here of them, and what they do with priorities.
+    """List third-party servers that can be arms (@NAME): which are installed, and what they do with priorities.
 
-    They are looked for in the folders of MIXEDSCHED_SERVERS, in build/servers, where scripts/setup --lab puts them, and in the
+    They are looked for in the folders of MIXEDSCHED_SERVERS, in build/servers, where scripts/setup --lab puts them, and on
     PATH.
     """
     say_list([_entry(find_server(kind)) for kind in KINDS.values()], as_json)

@@ -1,11 +1,11 @@
-"""`setup`: brings what page loads need besides Python."""
+"""`setup`: installs what page loads need besides Python."""
 
 from typing import Annotated, Any, Self
 
 import typer
 
 from mixedsched import __version__
-from mixedsched.cli._console import err, out, shown
+from mixedsched.cli._console import err, out, say_remark, shown
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._output import Json, say_json
 from mixedsched.cli._progress import Progress
@@ -31,10 +31,10 @@ def setup(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Bring what page loads need: Node packages and, if no usable browser is found, Chrome for Testing.
+    """Install what page loads need: Node packages and, if no usable browser is found, Chrome for Testing.
 
-    They go into the user's cache folder, or the one named by MIXEDSCHED_CACHE; in a checkout into its own folders. What is
-    there already stays; what an interruption left incomplete is completed. Needs Node.js 20 or later.
+    They go into the user's cache folder, or the one named by MIXEDSCHED_CACHE; in a checkout into its own folders. What
+    exists stays; what an interruption left incomplete is completed. Needs Node.js 20 or later.
     """
     end_in_order()
     mirror = checked_mirror(browser_mirror) if browser_mirror else None
@@ -77,9 +77,7 @@ def _warn_of_temporary_place(parts: list[Part]) -> None:
     kept = [other for other in others for part in parts if part.path and part.path.is_relative_to(other)]
     if kept:
         text = f"{first} cannot be written, so it is kept in {kept[0]}, which the system may empty"
-        err.print(
-            f"note: {text}; {places.CACHE_VARIABLE} names another folder", style="yellow", markup=False, soft_wrap=True
-        )
+        say_remark(f"note: {text}; {places.CACHE_VARIABLE} names another folder")
 
 
 def _print(part: Part) -> None:

@@ -66,19 +66,21 @@ def simulate(
     browser_model: Annotated[
         str,
         typer.Option(
-            help="What plays the page: ideal (default), chromium or another of results/calibration, or a file.",
+            help="Model of the browser: ideal (default), chromium or another of results/calibration, or a file.",
             metavar="B",
         ),
     ] = IDEAL.name,
     visits: Annotated[
         int,
-        typer.Option(help="Visits that scheme adaptive learns from before the load that is reported.", min=0, max=1000),
+        typer.Option(
+            help="Visits from which scheme adaptive learns before the load that is reported.", min=0, max=1000
+        ),
     ] = 0,
     churn: Annotated[
         float, typer.Option(help="Share of the URLs that are new at each visit, 0 to 1.", metavar="RATIO")
     ] = 0.0,
     beacons: Annotated[
-        bool, typer.Option("--beacons", help="Browsers report their paints to adaptive, as the beacon of serve does.")
+        bool, typer.Option("--beacons", help="Report the paints of visits to adaptive, as the beacon of serve does.")
     ] = False,
     hol_blocking: Annotated[
         bool,

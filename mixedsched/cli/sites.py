@@ -23,7 +23,7 @@ sites = typer.Typer(
     help="""List the sites that there are, show what is in one, check it, compare two.
 
     A SITE is the name of a bundled or recorded one, or a folder: one with a page.json, or with an index.html. Without a command
-    sites are listed (sites agency --json); a folder that is called like a command is named as ./show.""",
+    sites are listed (sites agency --json); write ./show for a folder that is called like a command.""",
     epilog="Example: mixedsched sites show agency",
 )
 
@@ -42,7 +42,7 @@ def list_sites(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the bundled sites and those recorded in ./sites, or only those that are named, which may be folders.
+    """List the bundled sites and those recorded in ./sites, or only the named ones, which may be folders.
 
     The list says how many QUIC connections a browser takes for each, and why.
     """

@@ -1,4 +1,4 @@
-"""`study`: many sites, links and arms as one thing, which can be interrupted, extended and exported."""
+"""`study`: many sites, links and arms as one experiment, which can be interrupted, extended and exported."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,13 +12,12 @@ from mixedsched.cli._gates import (
     MarkdownOption,
     MaxBlocksOption,
     UntilOption,
-    refuse_unwritable,
     say_gates,
     write_for_ci,
 )
 from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import ResultsOption
-from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._output import Json, refuse_unwritable, say_json
 from mixedsched.cli._study import StudyProgress, questions_of
 from mixedsched.cli._study_results import FolderArgument, StoreOption, command_of, export, opened, report, say_results
 from mixedsched.lab.study.definition import read_study
@@ -72,7 +71,9 @@ def run(
     start_from: Annotated[
         Path | None,
         typer.Option(
-            "--from", help="Loads of this study to go on from, as `study export --format loads` writes.", metavar="FILE"
+            "--from",
+            help="Loads of this study to go on from, as written by `study export --format loads`.",
+            metavar="FILE",
         ),
     ] = None,
     scheduler: Annotated[
@@ -80,7 +81,7 @@ def run(
     ] = None,
     browser: Annotated[
         Browser | None,
-        typer.Option(help="Who loads the pages, instead of the file's: a study of its own, named after the browser."),
+        typer.Option(help="Browser to use instead of the file's; this is a study of its own, named after the browser."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -121,14 +122,14 @@ def run(
 
 
 def status(folder: FolderArgument = None, store: StoreOption = None, as_json: Json = False) -> None:
-    """Say how far the studies of a folder or database are, and who works on them."""
+    """Show the progress of the studies in a folder or database, and who works on them."""
     with opened(folder, store) as database:
         facts = _status(database)
     if as_json:
         say_json(facts)
         return
     if not facts["studies"]:
-        say_remark("no study was begun there")
+        say_remark("there is no study yet")
     for item in facts["studies"]:
         blocks = ", ".join(f"{count} {state}" for state, count in item["blocks"].items() if count)
         out.print(
@@ -137,7 +138,7 @@ def status(folder: FolderArgument = None, store: StoreOption = None, as_json: Js
     for worker in facts["workers"]:
         heard = f"heard of {format_duration(worker['silent_s'])} ago"
         doing = f"{worker['state']}, {counted(worker['blocks'], 'block')} in hand, {heard}"
-        out.print(f"  {shown(worker['machine'])}: {doing}{shown(worker['reason'] and ': ' + worker['reason'])}")
+        out.print(f"  {shown(worker['machine'])}: {shown(doing)}{shown(worker['reason'] and ': ' + worker['reason'])}")
 
 
 def _status(store: StudyStore) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`synth`: a page description becomes a site, and Chromium is asked whether it does what the description says."""
+"""`synth`: makes a site from a page description, and checks that Chromium does what the description says."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -36,11 +36,11 @@ def synth(
     check: Annotated[
         bool, typer.Option("--check", help="Load the site in Chromium, and list each deviation from the description.")
     ] = False,
-    form_factor: Annotated[Screen, typer.Option(help="As which device the check loads it.")] = Screen.MOBILE,
+    form_factor: Annotated[Screen, typer.Option(help="Device to emulate for --check.")] = Screen.MOBILE,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Make a site of a page description: HTML, CSS, scripts, fonts and images of exactly its sizes.
+    """Make a site from a page description: HTML, CSS, scripts, fonts and images of exactly its sizes.
 
     They make Chromium find, prioritise and show what the description lists. What Chromium cannot do is listed. With
     --check, exit code 5 says that fewer than 95 % of the resources have their kind and priority, that the order of

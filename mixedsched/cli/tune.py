@@ -1,4 +1,4 @@
-"""`tune`: from a page to what to ship. Searches a better order of bytes, races it in real Chromium, and proves it."""
+"""`tune`: searches a better order of bytes for a page, races it in real Chromium, proves it, and writes what to ship."""
 
 import time
 from dataclasses import replace
@@ -66,8 +66,8 @@ def tune(
     space: Annotated[
         str,
         typer.Option(
-            help="tables: schemes and their priority tables. vgprio: what VGPrio (2025) learns, image clusters and late "
-            "scripts by Speed Index and without a guard, as a rival.",
+            help="tables: schemes and their priority tables. vgprio: the search of VGPrio (2025), a rival: image clusters and "
+            "late scripts, by Speed Index and without a guard.",
             metavar="S",
         ),
     ] = TABLES,
@@ -142,12 +142,13 @@ def tune(
     opener = open_site if live_as is None else open_live(live_as, fresh=fresh)
     if live_as is not None:
         require_live(sites)
+        _refuse_with_live("--server", own is not None, "with --live an edge is in front")
+        compares = wants_all and len(networks) > 1
+        _refuse_with_live(
+            "--schemes all for several networks", compares, "schemes are then compared in simulation alone"
+        )
     else:
         sites = [located(site, fresh=fresh, fetch=fetch) for site in sites]
-    if live_as is not None and own is not None:
-        raise UsageError(
-            "--live and --server contradict each other", why="with --live an edge is in front", fix="leave one out"
-        )
     if _is_for_finder(sites, networks, wants_all=wants_all):
         from mixedsched.cli._tune_finder import find_schemes, finder_job  # here, because one page has no use for them
 
@@ -170,6 +171,11 @@ def tune(
         code = tune_one(job, began_s, as_json=as_json)
     if code is not ExitCode.DONE:
         raise typer.Exit(code)
+
+
+def _refuse_with_live(what: str, is_given: bool, why: str) -> None:
+    if is_given:
+        raise UsageError(f"--live and {what} contradict each other", why=why, fix="leave one out")
 
 
 def _model(name: str | None, rung: str) -> BrowserModel:

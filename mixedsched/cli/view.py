@@ -27,11 +27,11 @@ def view(
     open_browser: Annotated[bool, typer.Option("--open", help="Also open the page in the browser.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show everything in runs/ as a page on this machine: what runs, with progress and time left; what is done, with its
-    verdict, report and player; two results side by side; one page over weeks.
+    """Show everything in runs/ in a web page on this machine: what is running, with progress and time left; what is done,
+    with verdict, report and player; two results side by side; one page over weeks.
 
-    Only who has the printed address can open it: it holds a secret, new at every start. Ctrl-C ends the page; commands that
-    were started from it go on.
+    Only those who have the printed address can open it: it holds a secret, new at every start. Ctrl-C ends the page; commands
+    that were started from it go on.
     """
     from mixedsched.report.view.app import ViewPages
     from mixedsched.report.view.so_far import ReportsSoFar

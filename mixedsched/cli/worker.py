@@ -9,7 +9,7 @@ import typer
 
 from mixedsched.cli._console import err, say_remark, shown
 from mixedsched.cli._interrupts import end_in_order
-from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.errors import MissingPartError, MixedschedError, UsageError
 from mixedsched.lab.study.worker import WorkerOptions, run_worker
 from mixedsched.units import parse_duration_s
 
@@ -41,7 +41,7 @@ def worker(
         int | None, typer.Option(help="Processes that simulate; one per processor by default.", min=1)
     ] = None,
     lease: Annotated[
-        str, typer.Option(help="How long after a worker's last sign of life its blocks go to others.", metavar="T")
+        str, typer.Option(help="Time after a worker's last sign of life until its blocks go to others.", metavar="T")
     ] = "60s",
     once: Annotated[bool, typer.Option("--once", help="End when there is no work left, instead of waiting.")] = False,
     readmit: Annotated[
@@ -72,7 +72,7 @@ def worker(
         try:
             asyncio.run(serve(scheduler, options, say_remark))
         except MixedschedError as error:
-            if once:
+            if once or isinstance(error, MissingPartError):  # which will be missing the next time, too
                 raise
             err.print(f"{shown(str(error))}; trying again", style="dim")
         if once:

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from mixedsched.report._facts import fact_rows
 from mixedsched.report._kinds import KIND_LETTERS
 from mixedsched.report._scripts import PLAYER
-from mixedsched.report.svg import shortened
+from mixedsched.report.svg import shortened, storable
 from mixedsched.units import counted, format_bytes, format_ms
 
 
@@ -21,7 +21,7 @@ def render(name: str, /, **values: Any) -> str:
 
     Half surrogates, which a page's attributes may hold and no file can, become question marks.
     """
-    return _ENVIRONMENT.get_template(name).render(values).encode("utf-8", "replace").decode()
+    return storable(_ENVIRONMENT.get_template(name).render(values).encode("utf-8", "replace").decode())
 
 
 def tables_of(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -101,7 +101,7 @@ def jpeg_size(data: bytes) -> tuple[int, int] | None:
 
 
 def thinned(frames: Sequence[FilmFrame], bytes_most: float) -> tuple[FilmFrame, ...]:
-    """As many of the frames as have room: again and again the one goes whose neighbours are nearest to each other in time.
+    """As many of the frames as fit: as long as they do not, the one goes whose neighbours are nearest to each other in time.
 
     The first and the last one stay.
     """
@@ -163,7 +163,7 @@ def _cells(frames: Sequence[FilmFrame], times: Sequence[float], marks: Mapping[s
 
 
 def frame_store(pictures: Iterable[FilmFrame]) -> Markup:
-    """An invisible drawing that holds every picture once, for `FilmCell.picture` and the player to refer to."""
+    """An invisible drawing that holds every picture once, for `FilmCell.picture` and the player to refer to; "" without any."""
     frames = {frame.name: frame for frame in pictures}
     images = [
         element(
@@ -175,4 +175,6 @@ def frame_store(pictures: Iterable[FilmFrame]) -> Markup:
         )
         for frame in frames.values()
     ]
+    if not images:
+        return Markup("")
     return element("svg", element("defs", *images), width=0, height=0, class_="store", aria_hidden="true")

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mixedsched.lab.model import Run
+from mixedsched.lab.comparison import BlockChoice
+from mixedsched.lab.model import Arrival, Run
 from mixedsched.lab.page_view import SeenResponse
 from mixedsched.model.request import Kind
 from mixedsched.report._kinds import KIND_LETTERS
@@ -76,6 +77,17 @@ def response_row(response: SeenResponse, note: str, bytes_ms: Spans, *, is_hero:
         is_hero=is_hero,
         is_finished=response.finished,
     )
+
+
+def spans_of(arrivals: Iterable[Arrival]) -> list[tuple[float, float]]:
+    """When bytes arrived."""
+    return [(item.from_ms, item.to_ms) for item in arrivals]
+
+
+def block_runs(choice: BlockChoice | None, runs: Sequence[Run], wanted: Mapping[str, str]) -> dict[str, Run]:
+    """The loads of a chosen block by title, without those that are missing; {} without a block. wanted: arm by title."""
+    found = choice.runs_by_arm(runs) if choice is not None else {}
+    return {title: found[label] for title, label in wanted.items() if label in found}
 
 
 def marks_of(run: Run) -> dict[str, float]:

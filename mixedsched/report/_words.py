@@ -3,11 +3,15 @@
 import math
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from mixedsched.core import stats
 from mixedsched.core.metrics import Metric, metric_named
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.units import counted
+
+if TYPE_CHECKING:  # comparisons need none of the advice
+    from mixedsched.advice.changes.own_server import KeptServer
 
 UNCHANGED = "unchanged"
 SYMBOLS = {Verdict.BETTER: "▼", Verdict.WORSE: "▲", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?"}
@@ -73,7 +77,7 @@ def expected_text(change_pct: float | None) -> str:
 
 
 def pct_text(change_pct: float) -> str:
-    """As metrics tell changes: "−12.3 %", "+4.0 %", and "0.0 %" without a sign."""
+    """A change in the form that metrics use: "−12.3 %", "+4.0 %", and "0.0 %" without a sign."""
     text = with_minus(f"{change_pct:+.1f} %")
     return text[1:] if text[1:] == "0.0 %" else text
 
@@ -86,8 +90,18 @@ def objective_text(weights: Mapping[str, float]) -> str:
     return " + ".join(f"{weight / total:.2g} {metric_named(key).short}" for key, weight in weights.items())
 
 
+def server_lines(server: "KeptServer | None", *, is_loaded: bool) -> list[str]:
+    """What is known about the owner's server, and how the results for it were obtained; [] where advice is for ours.
+
+    is_loaded: whether a browser made loads, and not simulation alone.
+    """
+    if server is None:
+        return []
+    return [f"For {server.title}: {server.words}.", f"How this is known: {server.proof_words(is_loaded=is_loaded)}."]
+
+
 def capital(text: str) -> str:
-    """As a sentence begins."""
+    """The text with a capital, to begin a sentence."""
     return text[:1].upper() + text[1:]
 
 

@@ -7,7 +7,7 @@ from mixedsched.lab.conform import ProbeFinding
 
 
 def summary_of(findings: Sequence[ProbeFinding]) -> dict[str, dict[str, int]]:
-    """By kind of probe: how many were asked, and how many were answered rightly."""
+    """By kind of probe: how many were made, and how many were answered as they should be."""
     kinds = dict.fromkeys(finding.kind for finding in findings)
     return {
         kind: {
@@ -29,7 +29,7 @@ def conformance_markdown(address: str, server: str, findings: Sequence[ProbeFind
         f"# Conformance of {_cell(address)}",
         "",
         f"Asked on {today}{said}. {counts}.",
-        *([f"The server answered no more after: {_cell(died_after)}."] if died_after else []),
+        *([f"The server stopped answering after: {_cell(died_after)}."] if died_after else []),
         "",
         "| rule | what the client does | wanted | what the server did | verdict |",
         "|---|---|---|---|---|",

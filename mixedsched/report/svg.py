@@ -5,6 +5,7 @@ they are needed here, and what those write needs megabytes of scripts, or has no
 """
 
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from importlib import resources
 from markupsafe import Markup, escape
 
 Attribute = str | float | None
+
+# What neither XML nor HTML can hold, in whatever way it is written.
+_NO_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def element(tag: str, *children: str, **attributes: Attribute) -> Markup:
@@ -65,7 +69,12 @@ def svg_file(title: str, class_: str, style: str, width: float, height: float, *
         height=height,
         style="max-width:100%;height:auto",
     )
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{picture}\n'
+    return storable(f'<?xml version="1.0" encoding="UTF-8"?>\n{picture}\n')
+
+
+def storable(document: str) -> str:
+    """A document with replacement characters for what none can hold: names in it come from files and may hold anything."""
+    return _NO_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", document)
 
 
 def style_sheet(name: str) -> str:

@@ -32,9 +32,7 @@ def write_video(film: Film, path: Path) -> None:
     """
     kind = path.suffix.lower()
     if kind not in _PICTURES_PER_S:
-        raise InputError(
-            f"{path} is no video that can be written", fix="give it a name that ends in .mp4, .webm or .gif"
-        )
+        raise InputError(f"{path} cannot be written as a video", fix="give it a name that ends in .mp4, .webm or .gif")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".video-") as folder:
         written = Path(folder) / f"video{kind}"
@@ -125,7 +123,7 @@ def _write_by_ffmpeg(film: Film, path: Path, per_s: int) -> None:
     program = shutil.which("ffmpeg")
     if program is None:
         fix = "install the package ffmpeg, or give the video a name that ends in .gif, which takes no ffmpeg"
-        raise MissingPartError("there is no ffmpeg here, which writes videos", fix=fix)
+        raise MissingPartError("ffmpeg, which writes videos, is not installed", fix=fix)
     width, height = picture_at(film, 0).size
     raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(per_s), "-i", "-"]
     command = [program, "-hide_banner", "-loglevel", "error", *raw, "-pix_fmt", "yuv420p", "-movflags", "+faststart"]

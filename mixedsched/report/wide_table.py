@@ -28,7 +28,7 @@ class WideTable(Table):
         self._keys = keys
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        texts = [[_text_of(cell, console) for cell in (column.header, *column.cells)] for column in self.columns]
+        texts = [[_text_of(cell) for cell in (column.header, *column.cells)] for column in self.columns]
         least = [self._least_width(place, cells) for place, cells in enumerate(texts)]
         natural = [max(_width(cell.plain) for cell in cells) for cells in texts]
         parts = self._parts(least, options.max_width)
@@ -82,8 +82,9 @@ def _shared(natural: Sequence[int], least: Sequence[int], width: int) -> list[in
     return widths
 
 
-def _text_of(cell: object, console: Console) -> Text:
-    return cell if isinstance(cell, Text) else console.render_str(str(cell), highlight=False)
+def _text_of(cell: object) -> Text:
+    """Strings stand as they are: names come from files, and may look like markup."""
+    return cell if isinstance(cell, Text) else Text(str(cell))
 
 
 def _width(text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -235,6 +236,19 @@ def test_a_report_that_cannot_be_written_is_an_error_that_says_so(option: tuple[
     ended = run("report", folder, *option, cwd=tmp_path)
     assert ended.exit_code == 1
     assert "error: cannot write to" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "damage", ["UPDATE experiment SET plan = '{}'", "UPDATE run SET record = '{}'", "UPDATE run SET record = '[1]'"]
+)
+def test_runs_that_were_damaged_are_an_error_that_says_so(damage: str, tmp_path: Path) -> None:
+    folder = store_experiment(tmp_path / "results", 2)
+    with sqlite3.connect(folder / "results.sqlite") as connection:
+        connection.execute(damage)
+    connection.close()
+    ended = run("report", folder)
+    assert ended.exit_code == 3
+    assert "cannot be understood" in ended.stderr
 
 
 def test_what_a_page_calls_itself_and_its_resources_cannot_write_to_the_terminal(tmp_path: Path) -> None:

@@ -32,6 +32,11 @@ def app() -> Iterator[LiveApp]:
         (("audit", NOWHERE, "--live", "--origins", "keep"), "--origins is not possible with --live"),
         (("tune", NOWHERE, NOWHERE, "--live"), "--live is for one page of an application"),
         (("tune", "agency", "--live"), "--live is for one page of an application"),
+        (("tune", NOWHERE, "--live", "--server", "caddy"), "--live and --server contradict each other"),
+        (
+            ("tune", NOWHERE, "--live", "--schemes", "all", "--link", "4g,slow-4g"),
+            "--live and --schemes all for several networks contradict each other",
+        ),
     ],
 )
 def test_what_makes_no_sense_with_a_live_page_is_misused(words: tuple[str, ...], said: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mixedsched.cli import memory as memory_command
 from mixedsched.world.store import open_memory
 from tests.command import run
 from tests.core.learning.visits import visit
@@ -28,6 +29,28 @@ def test_show_tells_what_is_believed_of_each_page_and_from_how_many_visits(tmp_p
     shown = run("memory", "show", tmp_path / "memory.sqlite").stdout
     assert "3 visits" in shown
     assert "order: safe" in shown
+
+
+def test_paths_that_clients_asked_for_do_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    path = "/[/red]\x1b[2J"
+    role = {
+        "kind": "image",
+        "bytes": 1,
+        "share": 1.0,
+        "seen": None,
+        "path": path,
+        "found": f"found when {path} is complete",
+    }
+    order = {"name": path, "why": path}
+    network = {"name": path, "share": 1.0, "order": path}
+    page = {
+        "path": path, "visits": 1, "partial_visits": 0, "order": order, "left": {path: path}, "networks": [network],
+        "beacons": None, "outcomes": {path: {"told": 0, "visits": 1, "lcp_ms": 1.0}}, "roles": [role],
+    }  # fmt: skip
+    memory_command._print(page, details=True)
+    said = capsys.readouterr().out
+    assert said.count(r"/[/red]\x1b[2J") == 10
+    assert "\x1b" not in said
 
 
 def test_forget_forgets_one_page_or_all(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -90,6 +91,10 @@ def test_any_name_gives_well_formed_files(arm: str) -> None:
     table = [line for line in markdown_table(checked(arm)).splitlines() if line.startswith("|")]
     assert len(table) == 2 + len(CONDITIONS)
     assert {line.replace("\\|", "").count("|") for line in table} == {6}
+
+
+def test_an_arm_that_is_a_server_mentions_nobody_in_a_comment() -> None:
+    assert not re.search(r"@\w", markdown_table(checked("@caddy", title="@h2o over 4g")))
 
 
 def test_markdown_shows_each_gate_with_interval_verdict_blocks_and_the_report() -> None:

@@ -13,6 +13,7 @@ from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.report.finder import render_finding
 from mixedsched.report.finder._document import render_html
 from mixedsched.report.finder._words import headlines
+from tests.report.html_rules import html_problems
 from tests.report.outline import Outline
 
 
@@ -95,6 +96,7 @@ def test_the_html_needs_no_network_and_no_script_and_hostile_names_do_nothing() 
     finding = made_up(**{hostile: {"eps": 1000.0, "rr": 1100.0}, "b": {"eps": 1000.0, "rr": 900.0}})
     text = render_html(finding, (hostile,), {"command": hostile, "machine": {"processors": 2}})
     assert Outline(text).stands_alone
+    assert html_problems(text) == []
     assert render_html(finding, (hostile,), {"command": hostile, "machine": {"processors": 2}}) == text
     assert "\x1b" not in terminal(finding, (hostile,))
     assert "[bold red]" in terminal(finding, (hostile,), width=300)

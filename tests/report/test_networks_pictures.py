@@ -30,6 +30,7 @@ from mixedsched.report.networks._views import (
     transmit_ms,
 )
 from mixedsched.world import catalog
+from tests.report.html_rules import html_problems
 
 BURSTS = Direction(2_000_000, 50_000, 26_215, GilbertElliott(0.01, 0.2), burst_bytes=1514)
 SHAKEN = Direction(10_000_000, 20_000, 50_000, RandomLoss(0.02), jitter_us=5_000)
@@ -208,6 +209,15 @@ def test_an_svg_is_xml_with_finite_numbers_and_words_for_those_who_cannot_see_it
             assert math.isfinite(float(item.get(key, "0")))
 
 
+@pytest.mark.parametrize("suffix", [".svg", ".html"])
+def test_signs_that_no_document_can_hold_are_replaced(suffix: str) -> None:
+    drawn = render_networks([replace(ODD, name="a\x01b\ufffec\x0bd\ud800")], suffix, 1)
+    assert "a\ufffdb\ufffdc\ufffdd" in drawn
+    assert drawn.encode()
+    if suffix == ".svg":
+        ET.fromstring(drawn.split("\n", 1)[1])
+
+
 def test_long_descriptions_stay_in_their_column() -> None:
     """At 6.7 pixels a letter, which is what the widest usual fonts take."""
     talkative = replace(SHAKEN, keeps_order=False, reorder_ratio=0.0123, duplicate_ratio=0.0123, overhead_bytes=42)
@@ -230,6 +240,7 @@ def words_in_lines(direction: Direction) -> list[str]:
 
 def test_a_page_has_a_drawing_for_each_direction_that_may_go_below_the_other() -> None:
     page = render_networks([ODD], ".html", 1)
+    assert html_problems(page) == []
     assert page.count("<svg") == 2
     assert 'aria-label="odd &lt;&amp;&gt;, down: ' in page
     assert 'aria-label="odd &lt;&amp;&gt;, up: ' in page

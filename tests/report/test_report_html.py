@@ -18,6 +18,7 @@ from mixedsched.lab.analysis import analyse
 from mixedsched.lab.model import Plan, Run, RunStatus
 from mixedsched.report._scripts import PLAYER
 from mixedsched.report.compare import write_comparison
+from tests.report.html_rules import html_problems
 from tests.report.made_up_reports import FACTS, experiment, report
 from tests.report.made_up_runs import GREY_JPEG, MadeUp, made_up_plan
 from tests.report.outline import Outline
@@ -39,6 +40,13 @@ def test_sections_come_in_the_order_of_questions() -> None:
         ("h2", "How it was measured"),
         ("h2", "How to repeat it"),
     ]
+
+
+def test_it_is_html_that_screen_readers_can_follow() -> None:
+    assert html_problems(report(*experiment())) == []
+    assert html_problems(report(*hostile_experiment())) == []
+    plan, runs = experiment()
+    assert html_problems(report(plan, runs[:1])) == []
 
 
 def test_headline_names_change_interval_and_blocks() -> None:
@@ -376,7 +384,7 @@ def test_a_page_that_breaks_its_own_policy_would_be_noticed(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("chromium")
-@pytest.mark.parametrize("width_px", [400, 1280])
+@pytest.mark.parametrize("width_px", [400, 880, 1024, 1050, 1280])
 def test_the_page_never_scrolls_sideways(tmp_path: Path, width_px: int) -> None:
     plan, runs = experiment()
     write_comparison(analyse(plan, runs), runs, FACTS, tmp_path / "report.html")

@@ -30,6 +30,7 @@ from mixedsched.report.simulation._scatter import columns_of, speed_up_scatter
 from mixedsched.report.simulation._sections import means_by_arm, sections_of
 from mixedsched.report.simulation._strip import joined, schedule_strip, sent_by_resource, thinned
 from mixedsched.report.svg import Scale
+from tests.report.html_rules import html_problems
 
 SVG = "{http://www.w3.org/2000/svg}"
 PACKET_BYTES, PACE_MS = 1400, 10.0
@@ -550,6 +551,7 @@ class _Parsed(HTMLParser):
 
 def test_the_page_stands_alone_without_scripts() -> None:
     page = _Parsed(render_plot(everything(), ".html"))
+    assert html_problems(render_plot(everything(), ".html")) == []
     assert page.tags["script"] == page.tags["img"] == 0
     assert set(page.references) <= {"data:,"}
     assert page.headings[-4:] == ["Schedule", "Progress", "Jitter", "Figures"]

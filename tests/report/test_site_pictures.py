@@ -14,6 +14,7 @@ from mixedsched.model.page import Page
 from mixedsched.report.sites import render_site, size_bar, structure_table
 from mixedsched.report.sites.structure import DRAWN_LEVELS, Folded, Node, Structure
 from mixedsched.sites.analysis.difference import Described
+from tests.report.html_rules import html_problems
 
 HTML = {"id": "html", "path": "/", "kind": "document", "body_bytes": 1000, "flags": ["main"]}
 
@@ -110,6 +111,7 @@ def test_the_document_is_self_contained_and_the_same_each_time() -> None:
     text = render_site(page)
     assert text == render_site(page)
     assert "default-src 'none'" in text
+    assert html_problems(text) == []
     assert not re.search(r"(src|href)=\"(?!data:,)", text)
 
 

@@ -21,6 +21,7 @@ from mixedsched.report.study import render_study, write_study
 from mixedsched.report.study._document import render_html
 from mixedsched.report.study._place import render_place, simulate_command
 from tests.lab.study.made_up_study import ARMS, MadeUpStudy, load, made_up_definition
+from tests.report.html_rules import html_problems
 from tests.report.outline import Outline
 
 SITES = ("shop", "blog", "news", "wiki", "gupta2024/etsy")
@@ -138,6 +139,7 @@ def test_the_report_needs_nothing_but_itself_and_links_to_places(whole: StudyRes
     assert sorted(item for item in outline.loads if item != "data:,") == sorted(pages.values())
     assert not {"script", "iframe", "form", "img"} & set(outline.tags)
     assert outline.images_without_words == 0
+    assert html_problems(html(whole, pages)) == []
 
 
 def test_every_place_has_a_cell_with_the_best_scheme_its_change_and_verdict(whole: StudyResult) -> None:
@@ -210,6 +212,8 @@ def test_each_place_with_results_gets_a_page_of_its_own(whole: StudyResult, tmp_
     names = {path.name for path in (tmp_path / "places").iterdir()}
     assert {"shop-4g.html", "gupta2024-etsy-dsl.html"} <= names
     assert len(names) == len(whole.places)
+    for name in names:
+        assert html_problems((tmp_path / "places" / name).read_text()) == []
     assert all((tmp_path / link).is_file() for link in Outline(report.read_text()).loads if link != "data:,")
 
 
@@ -298,6 +302,7 @@ def test_papers_have_a_section_of_their_own_where_it_is_asked_for(whole: StudyRe
     text = write_study(whole, {}, tmp_path, figures).read_text()
     assert ("h2", "As in papers") in Outline(text).headings
     assert "p &lt; 0.01" in text
+    assert html_problems(text) == []
     curve = figures.curve("lcp_ms", "4g", "mixed")
     assert curve is not None
     assert re.search(

@@ -18,6 +18,7 @@ from mixedsched.report.tune import render_tuning, write_tuning
 from mixedsched.report.tune._document import SHOWN_BYTES_MOST, read_shipped, render_html
 from mixedsched.report.tune._evidence import Evidence
 from mixedsched.report.tune._words import headline
+from tests.report.html_rules import html_problems
 from tests.report.made_up_runs import LINK
 from tests.report.made_up_tuning import CHANGE, CONTENDERS, made_up_tuning, simulated_tuning
 from tests.report.outline import Outline
@@ -174,6 +175,7 @@ def test_what_loads_spoke_against_is_not_recommended_and_each_line_has_its_measu
 def test_the_html_needs_no_network_no_script_and_no_other_file(name: str) -> None:
     text = page(name)
     assert Outline(text).stands_alone
+    assert html_problems(text) == []
     assert "None" not in re.sub(r"<[^>]*>", "", text)
 
 

@@ -71,6 +71,14 @@ def test_a_word_longer_than_the_terminal_is_folded() -> None:
     assert sum(line.count("x") for line in lines) == 200
 
 
+def test_names_that_look_like_markup_are_names() -> None:
+    table = WideTable()
+    table.add_column("[b]site[/b]")
+    table.add_row("[/red] :heart: [bold]shop")
+    assert "[b]site[/b]" in printed(table, 80)
+    assert "[/red] :heart: [bold]shop" in printed(table, 80)
+
+
 @pytest.mark.parametrize("width", [60, 80])
 def test_values_of_a_comparison_are_never_cut(width: int) -> None:
     plan = made_up_plan(12, ("round-robin", "mixed"))

@@ -81,12 +81,13 @@ def changed_text(document: Document, changes: Sequence[Change]) -> str:
 
 
 def edits_of(document: Document, change: Change) -> list[TagEdit]:
-    """The edits of a change to the document, tag by tag, in order."""
+    """The edits of a change to the document, tag by tag, in order, as text for people."""
     if change.action is Action.PRELOAD:
         return [TagEdit("", tag) for tag in _preload_tags(document, change)]
     if change.action not in _EDITS:
         return []
-    return [TagEdit(*_before_and_after(document.text, tag, change.action)) for tag in _tags_to_edit(document, change)]
+    found = (_before_and_after(document.text, tag, change.action) for tag in _tags_to_edit(document, change))
+    return [TagEdit(*map(_as_text, both)) for both in found]
 
 
 def _preload_tags(document: Document, change: Change) -> list[str]:
@@ -169,12 +170,12 @@ def _loading_tags(text: str, path: str, hosts: tuple[str, ...]) -> tuple[tuple[T
     return tuple(found)
 
 
-def _as_text(url: str) -> str:
-    """A URL from a document read byte by byte. One that is not UTF-8 has its letters from references, or another coding."""
+def _as_text(part: str) -> str:
+    """Part of a document read byte by byte. What is not UTF-8 has its letters from references, or another coding."""
     try:
-        return url.encode("latin-1").decode("utf-8")
+        return part.encode("latin-1").decode("utf-8")
     except UnicodeError:
-        return url
+        return part
 
 
 def head_place(text: str) -> int | None:

@@ -79,7 +79,7 @@ def _changes(audit: Audit) -> list[RenderableType]:
 
 
 def _wastes(audit: Audit) -> list[RenderableType]:
-    """What else could be saved, the dearest first."""
+    """What else could be saved, the most costly first."""
     parts: list[RenderableType] = [line("What else could be saved", "bold")]
     for number, item in enumerate(audit.wastes.dear, start=1):
         view = waste_view(item, audit.server)
@@ -99,4 +99,4 @@ def _lines_to_paste(change: Change, audit: Audit) -> list[str]:
     found = [edit.after for edit in edits_of(audit.document, change)]
     found = found or [f"{path}   priority: {change.value}" for _, path in change.targets]
     more = len(found) - _EDITS_MOST
-    return found[:_EDITS_MOST] + ([f"and {more} more alike"] if more > 0 else [])
+    return found[:_EDITS_MOST] + ([f"and {more} more like these"] if more > 0 else [])

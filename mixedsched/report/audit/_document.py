@@ -10,11 +10,11 @@ from mixedsched.advice.changes.findings import late_arrivals
 from mixedsched.advice.changes.html_change import TagEdit, edits_of
 from mixedsched.advice.changes.look import Look, PaintRole, look_at
 from mixedsched.advice.changes.page_change import PageModel
-from mixedsched.lab.model import Arrival, Run
+from mixedsched.lab.model import Run
 from mixedsched.report._document import render, tables_of
 from mixedsched.report._facts import network_rows
 from mixedsched.report._player import FRAMES_BYTES_MOST, film_of, film_store
-from mixedsched.report._waterfall import Spans, Waterfall, draw_waterfalls, response_row
+from mixedsched.report._waterfall import Waterfall, block_runs, draw_waterfalls, response_row, spans_of
 from mixedsched.report._words import expected_text
 from mixedsched.report.audit import _words
 from mixedsched.report.audit._waste_words import header_note, no_waste_words, waste_notes, waste_view
@@ -98,8 +98,7 @@ def _runs_to_show(network: NetworkResult, audit: Audit) -> dict[str, Run]:
     comparison = network.comparison
     if comparison is None or comparison.median_block is None or audit.chosen is None:
         return {TODAY: network.look.run}
-    found = comparison.median_block.runs_by_arm(network.runs)
-    return {label: found[label] for label in (TODAY, audit.chosen.label) if label in found}
+    return block_runs(comparison.median_block, network.runs, {label: label for label in (TODAY, audit.chosen.label)})
 
 
 def _look(run: Run, label: str, network: NetworkResult, audit: Audit) -> Look:
@@ -116,14 +115,12 @@ def _waterfall(title: str, look: Look) -> Waterfall:
     for seen in look.seen:
         mine = late.get(seen.key, ())
         on_time = [item for item in seen.response.arrivals if item not in mine]
-        row = response_row(seen.response, _words.ROLES[seen.role], _spans(on_time), is_hero=seen.role is PaintRole.HERO)
+        row = response_row(
+            seen.response, _words.ROLES[seen.role], spans_of(on_time), is_hero=seen.role is PaintRole.HERO
+        )
         size = format_bytes(sum(item.size_bytes for item in mine))
         hint = f"{row.hint}\n{size} came while something more important was waiting"
-        rows.append(replace(row, late_ms=_spans(mine), late_hint=hint))
+        rows.append(replace(row, late_ms=spans_of(mine), late_hint=hint))
     late_bytes = sum(item.size_bytes for arrivals in late.values() for item in arrivals)
     marks = {"FCP": look.fcp_ms, "LCP": look.lcp_ms}
     return Waterfall(title, "role", rows, marks, f"{format_bytes(late_bytes)} of them late bytes")
-
-
-def _spans(arrivals: Sequence[Arrival]) -> Spans:
-    return [(item.from_ms, item.to_ms) for item in arrivals]

@@ -1,4 +1,4 @@
-"""Sentences on what could be saved beside the order of delivery: what, why, what it brings, and where to do it."""
+"""Sentences on what could be saved besides the order of delivery: what, why, how much it gains, and where to do it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -45,9 +45,9 @@ class WasteView:
     moment: str
     """What comes sooner."""
     advice: str
-    """How to mend it in the site's own files; "" where that is the server's affair."""
+    """How to fix it in the site's own files; "" where the server must do it."""
     lines: str
-    """What to write in the server's configuration; "" where that is not known, or not its affair."""
+    """What to write in the server's configuration; "" where that is not known, or not the place for it."""
 
 
 def waste_view(item: PlayedWaste, server: WebServer | None) -> WasteView:
@@ -87,14 +87,14 @@ def waste_notes(audit: Audit) -> list[str]:
 
 
 def header_note(audit: Audit) -> str:
-    """Whether the response headers that are proposed act on the owner's server; "" where there are none."""
+    """Whether the response headers that are proposed have an effect on the owner's server; "" where there are none."""
     changes = audit.chosen.changes if audit.chosen is not None else ()
     if all(change.is_html for change in changes):
         return ""
     if audit.server is None:
         return (
-            "Whether a `priority` header acts depends on the server: H2O and Cloudflare heed it, nginx and Caddy do not. "
-            "Name yours with --server."
+            "Whether a priority header has an effect depends on the server: H2O and Cloudflare act on it, nginx and Caddy do "
+            "not. Name yours with --server."
         )
     return f"{audit.server.title}: {audit.server.priority_words}."
 
@@ -104,11 +104,11 @@ def _why(waste: Waste) -> str:
 
 
 def _text_uncompressed(waste: Waste) -> str:
-    return f"text is sent as it is; compressed, it takes {format_bytes(waste.wasted_bytes)} less"
+    return f"text is sent uncompressed; compression would save {format_bytes(waste.wasted_bytes)}"
 
 
 def _old_format(waste: Waste) -> str:
-    return f"at the same quality, a newer format takes {format_bytes(waste.wasted_bytes)} less"
+    return f"at the same quality, a newer format would save {format_bytes(waste.wasted_bytes)}"
 
 
 def _too_large(waste: Waste) -> str:
@@ -130,11 +130,11 @@ def _invisible_text(waste: Waste) -> str:
 def _kept_briefly(waste: Waste) -> str:
     longest_s = max(file.cache_s for file in waste.files)
     how_long = f"keep this for {format_duration(longest_s)} at most" if longest_s else "not keep this"
-    return f"browsers may {how_long}, so {format_bytes(waste.wasted_bytes)} come again with the next visit"
+    return f"browsers may {how_long}, so {format_bytes(waste.wasted_bytes)} are fetched again at the next visit"
 
 
 def _slow_server(waste: Waste) -> str:
-    return f"the server thinks for {format_ms(waste.files[0].wait_ms)} before the first byte"
+    return f"the server takes {format_ms(waste.files[0].wait_ms)} before it sends the first byte"
 
 
 _REASONS: Mapping[WasteKind, Callable[[Waste], str]] = {

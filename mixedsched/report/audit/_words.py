@@ -12,7 +12,7 @@ from mixedsched.core.metrics import METRICS
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.report._effects import EffectView, effect_views
-from mixedsched.report._words import capital, change_text, confidence_text
+from mixedsched.report._words import capital, change_text, confidence_text, server_lines
 from mixedsched.units import counted, few, format_bytes, format_ms, format_spent
 from mixedsched.world.servers import is_server, read_choice
 
@@ -72,16 +72,8 @@ def headline(audit: Audit) -> str:
 
 def notes(audit: Audit) -> list[str]:
     """Notes on the verdict: the server that the advice needs, what gets worse, how much time would decide."""
-    found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit), *_own_notes(audit))
-    return [note for note in found if note]
-
-
-def _own_notes(audit: Audit) -> list[str]:
-    """What acts on the server that advice is for, and what loads were made with."""
-    own = audit.own
-    if own is None:
-        return []
-    return [f"For {own.title}: {own.words}.", f"How it was found out: {own.proof_words(is_loaded=True)}."]
+    found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit))
+    return [*(note for note in found if note), *server_lines(audit.own, is_loaded=True)]
 
 
 def _server_note(audit: Audit) -> str:
@@ -106,7 +98,7 @@ def _guard_note(audit: Audit) -> str:
 
 
 def _advice_on_time(audit: Audit) -> str:
-    """How much time would decide what is open."""
+    """How much more time would decide what is open."""
     if audit.chosen is None or audit.outcome not in {AuditVerdict.OPEN, AuditVerdict.UNMEASURED}:
         return ""
     effects = [item for network in audit.networks for item in network.effects if item.arm == audit.chosen.label]
@@ -117,7 +109,7 @@ def _advice_on_time(audit: Audit) -> str:
     minutes = math.ceil(budget_s / _SECONDS_PER_MINUTE)
     done = f"about {needed} blocks would decide, {audit.complete_blocks} are complete"
     if needed > BLOCKS_MOST:
-        return f"The difference is small beside the scatter of loads: {done}. A machine with less to do scatters less."
+        return f"The difference is small compared with the scatter of loads: {done}. On a less busy machine they scatter less."
     return f"Not enough time: {done}. The same command with --budget {minutes}m continues."
 
 
@@ -197,14 +189,17 @@ def _measured(network: NetworkResult, chosen: Alternative) -> str:
     confidence = "" if confidence_text(effect) == "95 %" else f"{confidence_text(effect)} "
     text = f"{change}, {confidence}interval {interval}" if interval else f"{change}, one block, no interval"
     basis = f"{text}; {counted(effect.blocks, 'block')}; {effect.verdict.value}"
-    gain = _gain(network, chosen, effect.change) if round(effect.change) else ""
-    return f"over {network.name} the largest paint {_moves(effect)} {gain}({basis})"
+    return f"over {network.name} the largest paint comes {_moved(network, chosen, effect)} ({basis})"
 
 
-def _moves(effect: Effect) -> str:
+def _moved(network: NetworkResult, chosen: Alternative, effect: Effect) -> str:
+    """For example "20 % (340 ms) sooner"."""
     assert effect.change is not None
+    if not round(effect.change):
+        return "at the same time"
     word = effect.metric.less if effect.change < 0 else effect.metric.more
-    return f"comes {abs(effect.change):.0f} % {word}" if round(effect.change) else "comes at the same time"
+    gain = _gain(network, chosen, effect.change)
+    return f"{abs(effect.change):.0f} %{f' ({gain})' if gain else ''} {word}"
 
 
 def _gain(network: NetworkResult, chosen: Alternative, change: float) -> str:
@@ -214,4 +209,4 @@ def _gain(network: NetworkResult, chosen: Alternative, change: float) -> str:
     before, after = (network.comparison.arm(label).median[PRIMARY] for label in (TODAY, chosen.label))
     if before is None or after is None or (after - before) * change <= 0:
         return ""
-    return f"by {format_ms(abs(after - before))} "
+    return format_ms(abs(after - before))

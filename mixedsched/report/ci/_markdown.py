@@ -22,5 +22,5 @@ def markdown_table(checked: CheckedQuestions) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text of which Markdown makes nothing special."""
-    return _SPECIAL.sub(r"\\\1", printable(text))
+    """Text of which Markdown makes nothing special, and in which an arm such as @caddy notifies nobody of that name."""
+    return _SPECIAL.sub(r"\\\1", printable(text)).replace("@", "@\N{WORD JOINER}")

@@ -19,6 +19,7 @@ from mixedsched.report._effects import effect_views
 from mixedsched.report._facts import fact_rows, network_rows
 from mixedsched.report._filmstrip import AFTER_LOAD_MS
 from mixedsched.report._player import FRAMES_BYTES_MOST, Film, film_of, film_store
+from mixedsched.report._waterfall import block_runs
 from mixedsched.report.compare import _words
 from mixedsched.report.compare._live import live_lines
 from mixedsched.report.compare._loads import block_loads, lcp_elements
@@ -119,10 +120,7 @@ def _differences(comparison: Comparison) -> list[tuple[Effect, Markup]]:
 
 def _runs_of(comparison: Comparison, choice: BlockChoice | None, runs: Sequence[Run]) -> dict[str, Run]:
     """The runs of a chosen block by arm label, baseline first."""
-    if choice is None:
-        return {}
-    found = choice.runs_by_arm(runs)
-    return {arm.label: found[arm.label] for arm in comparison.arms if arm.label in found}
+    return block_runs(choice, runs, {arm.label: arm.label for arm in comparison.arms})
 
 
 def median_film(comparison: Comparison, runs: Sequence[Run]) -> Film | None:

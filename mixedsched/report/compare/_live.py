@@ -1,10 +1,10 @@
-"""What is said of the loads of a live page."""
+"""What is said about the loads of a live page."""
 
 from collections.abc import Iterator
 
 from mixedsched.lab.live import Changing, LiveView, NotLoaded, Unrepeated
 from mixedsched.report.svg import shortened
-from mixedsched.units import format_bytes, format_ms
+from mixedsched.units import counted, format_bytes, format_ms
 
 _NAMED_MOST = 8
 _ADDRESS_CHARACTERS = 120
@@ -23,16 +23,16 @@ def _lines(view: LiveView) -> Iterator[str]:
     requests = f"{least}" if least == most else f"{least} to {most}"
     low, high = view.size_bytes
     size = format_bytes(low) if low == high else f"{format_bytes(low)} to {format_bytes(high)}"
-    yield f"live: {view.loads} loads of {requests} requests, {size} decoded"
+    yield f"live: {counted(view.loads, 'load')} of {requests} requests, {size} decoded"
     times = [f"{arm} {format_ms(ms)}" for arm, ms in view.application_ms.items() if ms is not None]
     if times:
-        yield f"live: the application took until it began the document, in the median: {', '.join(times)}"
+        yield f"live: median time until the application began to send the document: {', '.join(times)}"
     for item in view.changing[:_NAMED_MOST]:
         yield f"not repeated: {_changing(item, view.loads)}"
     if len(view.changing) > _NAMED_MOST:
         yield f"not repeated: and {len(view.changing) - _NAMED_MOST} more"
     if not view.changing:
-        yield "live: all loads asked for the same addresses, and got as many bytes; contents are not compared"
+        yield "live: all loads asked for the same addresses, and got the same number of bytes; contents are not compared"
     for place in view.elsewhere[:_NAMED_MOST]:
         yield f"not loaded, as it is not the application's: {_elsewhere(place)}"
     if len(view.elsewhere) > _NAMED_MOST:
@@ -54,6 +54,5 @@ def _changing(item: Unrepeated, loads: int) -> str:
 
 
 def _elsewhere(item: NotLoaded) -> str:
-    requests = "1 request" if item.requests == 1 else f"{item.requests} requests"
-    loads = "1 load" if item.loads == 1 else f"{item.loads} loads"
+    requests, loads = counted(item.requests, "request"), counted(item.loads, "load")
     return f"{item.origin}, {requests} in {loads}, such as {shortened(item.example, _ADDRESS_CHARACTERS)}"

@@ -84,7 +84,7 @@ def arrivals_chart(
 
 
 def mean_in_progress(responses: Sequence[SeenResponse]) -> float:
-    """How many responses are between their first and last byte, averaged over the time in which any is; 0 without any."""
+    """The number of responses between their first and last byte, averaged over the time in which any is; 0 without any."""
     spans = sorted(
         (item.arrivals[0].from_ms, max(run.to_ms for run in item.arrivals)) for item in responses if item.arrivals
     )

@@ -75,7 +75,7 @@ def stopping_note(comparison: Comparison) -> str:
         return ""
     made = counted(comparison.looks_made, "look")
     return (
-        f"Sequential stopping: after each block from number {looks.first} on it was asked whether that is enough ({made} so "
+        f"Sequential stopping: after each block from number {looks.first} on it was checked whether that is enough ({made} so "
         f"far, at most {looks.last - looks.first + 1}). Intervals and p hold for all looks and declared questions together, "
         f"with an error rate of {stats.ALPHA * 100:.0f} %; a change that ends it early tends to look larger than it is."
     )

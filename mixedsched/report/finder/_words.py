@@ -25,7 +25,7 @@ def headlines(finding: FinderResult) -> list[str]:
 
 def _single(place: PlaceResult) -> str:
     tied = (
-        f", and {', '.join(place.ties)} cannot be distinguished from it" if place.ties else ", and no other is near it"
+        f", and {', '.join(place.ties)} cannot be distinguished from it" if place.ties else ", and no other comes close"
     )
     return f"The best scheme for {place.site} over {place.network} is {place.winner}{tied}."
 

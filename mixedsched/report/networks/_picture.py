@@ -108,7 +108,7 @@ def _rate(direction: Direction, most_bps: int) -> Drawn:
 def _under_way(direction: Direction, longest_ms: float) -> Drawn:
     """A bar of the times that add up to how long a packet is under way at most, on the same scale in both directions."""
     scale = Scale(0, longest_ms, _LEFT, _RIGHT)
-    shapes = [text(0, 10, "A packet's time under way, longest", class_="row")]
+    shapes = [text(0, 10, "Longest time of a packet under way", class_="row")]
     longest = longest_time(direction)
     at_ms, said = 0.0, []
     for class_, words, duration_ms in _parts(direction, longest):

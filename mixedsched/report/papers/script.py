@@ -35,7 +35,7 @@ def play_as_asked(options: Namespace, study: Study, kept: Path, keys: Sequence[s
 
 
 def tell(remark: str) -> None:
-    """What a script has to say meanwhile."""
+    """Print a remark on standard error."""
     sys.stderr.write(f"{remark}\n")
     sys.stderr.flush()
 

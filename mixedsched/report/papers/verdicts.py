@@ -19,7 +19,7 @@ _SEED = 2022
 
 
 class ClaimVerdict(StrEnum):
-    """What is said of a statement or a claim."""
+    """The verdict on a statement or a claim."""
 
     HOLDS = "holds"
     IN_PART = "in part"

@@ -3,7 +3,6 @@
 Imports neither statistics nor storage, so that `simulate` starts at once.
 """
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,9 +22,6 @@ _SUFFIXES = (".svg", ".html")
 _MARGIN = 24.0
 _CHARACTERS = 178  # that fit on a line of the explanations
 
-# What XML cannot hold, in whatever way it is written; ids come from files and may hold anything.
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-
 
 def write_plot(loads: Sequence[PlayedLoad], path: Path, weighting: Weighting = "bytes") -> None:
     """Draw loads into a file: `.svg` is one picture that stands alone, `.html` a page with the same pictures and figures.
@@ -44,7 +40,7 @@ def render_plot(loads: Sequence[PlayedLoad], suffix: str, weighting: Weighting =
     if not loads:
         raise UsageError("there are no loads to draw")
     sections = sections_of(loads, weighting)
-    return _NOT_XML.sub("\ufffd", _svg(sections) if suffix == ".svg" else render_html(sections))
+    return _svg(sections) if suffix == ".svg" else render_html(sections)
 
 
 def _svg(sections: Sections) -> str:

@@ -44,7 +44,7 @@ def jitter_view(group: PageGroup) -> Panel | None:
     return Panel(
         "Jitter: what arrives together",
         f"An excerpt, {format_ms(first * slot_ms)} to {format_ms(last * slot_ms)}; a column is {slot_ms:g} ms. Blank: nothing "
-        "could be handed to HTTP/3, since packets were late or waited behind a late one. A stack: so many packets were handed "
+        "could be handed to HTTP/3, because packets were late or waited behind a late one. A stack: packets that were handed "
         "over at the same moment. High stacks of many colours: responses wait for each other's packets.",
         f"Arrivals under jitter on {group.page.name}: {len(rows)} rows of {SLOTS} time slots",
         y,

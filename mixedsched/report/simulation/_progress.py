@@ -32,10 +32,10 @@ def progress_curves(group: PageGroup) -> Panel:
     )
     rows_of_plots = -(-len(group.rows) // columns)
     return Panel(
-        "Progress: how much of the first screen is there when",
+        "Progress: how much of the first screen is there, and when",
         f"Solid line: share of the {group.weighed}s above the fold that belong to complete responses. The shaded area above "
         f"it is ByteIndex, the time that a {group.weighed} is waited for on average; smaller is better. Grey: "
-        f"{group.baseline_scheme}. Dashed: all responses of the page, as far as they fit into the same time.",
+        f"{group.baseline_scheme}. Dashed: all responses of the page, within the same time.",
         spoken,
         rows_of_plots * (place_height + 8) - 8,
         tuple(shapes),

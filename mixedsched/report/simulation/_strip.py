@@ -129,13 +129,13 @@ def _reading(packets_per_cell: float) -> str:
     cell = (
         "Each cell is one packet of one response"
         if packets_per_cell <= 1
-        else f"Each cell stands for {packets_per_cell:.3g} packets and shows a response that has some of them, each as often "
-        "as its share"
+        else f"Each cell stands for {packets_per_cell:.3g} packets and shows one response that has some of them; over a row, "
+        "every response has its share of cells"
     )
     return (
         f"{cell}; left to right is the order on the wire. Strong colours: above the fold; pale: the rest. Ticks below a strip "
         "mark the last packets of responses above the fold, the triangle the last of all these: the further left it is, the "
-        "sooner the first screen is whole."
+        "sooner the first screen is complete."
     )
 
 

@@ -15,11 +15,11 @@ from mixedsched.report._terminal import STYLES, line, plain_table
 from mixedsched.report._words import SYMBOLS
 from mixedsched.report.study import _words as words
 from mixedsched.report.study._papers import PapersView
+from mixedsched.report.view import ResultKind
 from mixedsched.units import counted
 
 __all__ = ["render_study", "write_study"]
 
-REPORT_NAME = "report.html"
 PLACES_NAME = "places"
 _FAILURES_SHOWN = 3
 _NAME_BYTES_MOST = 120
@@ -36,14 +36,15 @@ def write_study(
     from mixedsched.report.study._document import render_html  # here, because templates take time to load
     from mixedsched.report.study._place import render_place
 
+    report = folder / ResultKind.STUDY.report
     names = _file_names(result)
     pages: dict[int, str] = {}
     (folder / PLACES_NAME).mkdir(parents=True, exist_ok=True)
     for place in result.places:
         if place.blocks:
             pages[place.id] = f"{PLACES_NAME}/{names[place.id]}"
-            (folder / pages[place.id]).write_text(render_place(result, place, f"../{REPORT_NAME}"), encoding="utf-8")
-    report = folder / REPORT_NAME
+            text = render_place(result, place, f"../{report.name}")
+            (folder / pages[place.id]).write_text(text, encoding="utf-8")
     report.write_text(render_html(result, facts, pages, figures), encoding="utf-8")
     return report
 

@@ -23,7 +23,7 @@ _DECIDED = (Verdict.BETTER, Verdict.WORSE)
 
 
 def forest_axis(metric: Metric, effects: Iterable[Effect]) -> ChangeAxis:
-    """Of all schemes that are to be compared."""
+    """One axis for all schemes that are to be compared."""
     return ChangeAxis.of(metric, effects, _NAMES + 4, WIDTH - 10)
 
 
@@ -138,7 +138,7 @@ def _steps(axis: ChangeAxis, share: Scale, arm: int, points: Points, label: str)
 
 
 def dashes(arm: int) -> str | None:
-    """Of an arm's line, so that lines differ in more than colour."""
+    """The dash pattern of an arm's line, so that lines differ in more than colour."""
     return _DASHES[arm % len(_DASHES)]
 
 

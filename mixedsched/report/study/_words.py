@@ -99,7 +99,7 @@ def regret_in_words(value: float | None, metric: Metric) -> str:
 
 
 def everywhere(result: StudyResult) -> str:
-    """What the best single scheme costs; "" if that is no question. Regrets are in the first primary metric."""
+    """What the best single scheme costs; "" if there is nothing to choose. Regrets are in the first primary metric."""
     metric = result.metrics[0]
     own = [item for item in result.regrets if item.metric is metric]
     if len(own) < 2 or own[0].places < 2:
@@ -159,6 +159,6 @@ def exact_note(places: Sequence[object], exact: int) -> str:
         return ""
     which = "All places are" if exact == len(places) else f"{counted(exact, 'place')} of {len(places)} are"
     return (
-        f"{which} exact: nothing is random there, so that one load of each arm is the whole truth. Such changes have no "
+        f"{which} exact: nothing is random there, so one load of each arm tells everything. Such changes have no "
         "interval and no p; they are better or worse where they exceed the margin."
     )

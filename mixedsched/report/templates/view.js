@@ -1,4 +1,4 @@
-/* Keeps a page of `view` true: progress at once, everything else as soon as something has begun or ended. */
+/* Keeps a page of `view` up to date: progress at once, everything else as soon as something has begun or ended. */
 'use strict';
 (() => {
   const EVERY_MS = 600;

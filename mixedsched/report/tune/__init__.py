@@ -11,7 +11,7 @@ from mixedsched.advice.tuner.result import Tuning
 from mixedsched.core.metrics import metric_named
 from mixedsched.report._effects import EXPLORATORY_NOTE, effects_table
 from mixedsched.report._terminal import STYLES, line, lines, plain_table
-from mixedsched.report._words import objective_text
+from mixedsched.report._words import objective_text, server_lines
 from mixedsched.report.tune import _words
 from mixedsched.report.tune._evidence import SIMULATED_METRICS, Evidence, simulated_values
 
@@ -39,7 +39,7 @@ def render_tuning(tuning: Tuning) -> RenderableType:
     tone, _ = _words.TONES[tuning.outcome]
     parts: list[RenderableType] = [
         line(_words.headline(tuning), STYLES[tone]),
-        *lines([tuning.reason, *_words.server_lines(tuning)]),
+        *lines([tuning.reason, *server_lines(tuning.server, is_loaded=tuning.rung == "browser")]),
         *lines(tuning.notes, "yellow"),
         Text(),
         *_deviations(tuning),

@@ -19,8 +19,16 @@ from mixedsched.report import _charts as charts
 from mixedsched.report._document import render, tables_of
 from mixedsched.report._facts import network_rows
 from mixedsched.report._player import FRAMES_BYTES_MOST, film_of, film_store
-from mixedsched.report._waterfall import Waterfall, WaterfallRow, draw_waterfalls, marks_of, response_row
-from mixedsched.report._words import objective_text
+from mixedsched.report._waterfall import (
+    Waterfall,
+    WaterfallRow,
+    block_runs,
+    draw_waterfalls,
+    marks_of,
+    response_row,
+    spans_of,
+)
+from mixedsched.report._words import objective_text, server_lines
 from mixedsched.report.tune import _words
 from mixedsched.report.tune._evidence import Evidence, primary_metric, simulated_values, tuned_label, value_of
 from mixedsched.report.tune._pictures import bound_bars, curve_domain, race_lanes, search_curve
@@ -39,6 +47,7 @@ def render_html(tuning: Tuning, shipped: Sequence[Shipped] = (), live: Sequence[
         "tune.html.j2",
         tuning=tuning,
         words=_words,
+        server_lines=server_lines(tuning.server, is_loaded=tuning.rung == "browser"),
         objective=objective_text(tuning.objective),
         primary=primary_metric(tuning),
         views=views,
@@ -78,11 +87,10 @@ def _runs_to_show(evidence: Evidence) -> dict[str, Run]:
     """The best baseline and the tuned order in the block nearest to the estimate; {} without a complete block."""
     tuning, tuned = evidence.tuning, tuned_label(evidence.tuning)
     proof = evidence.network.proof
-    if proof is None or proof.median_block is None or tuned is None:
+    if proof is None or tuned is None:
         return {}
-    found = proof.median_block.runs_by_arm(evidence.network.runs)
     wanted = {f"Before: {tuning.best_baseline}": tuning.best_baseline, "After: tuned": tuned}
-    return {title: found[label] for title, label in wanted.items() if label in found}
+    return block_runs(proof.median_block, evidence.network.runs, wanted)
 
 
 def _measured_fall(title: str, run: Run) -> Waterfall:
@@ -91,7 +99,7 @@ def _measured_fall(title: str, run: Run) -> Waterfall:
     hero = hero_of(run, responses)
     rows = []
     for item in responses:
-        spans = tuple((part.from_ms, part.to_ms) for part in item.arrivals) or ((item.request_ms, item.end_ms),)
+        spans = spans_of(item.arrivals) or [(item.request_ms, item.end_ms)]
         note = item.placement or item.signal or item.chromium_priority
         rows.append(response_row(item, note, spans, is_hero=item is hero))
     placed = any(item.placement for item in responses)

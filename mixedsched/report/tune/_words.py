@@ -54,12 +54,12 @@ def headline(tuning: Tuning) -> str:
 
 
 def subject_words(tuning: Tuning) -> str:
-    """What the verdict is about: an order of our own server, or changes for the server that one has."""
+    """What the verdict is about: an order of our own server, or changes for the owner's server."""
     return "the tuned order of bytes" if tuning.server is None else f"these changes on {tuning.server.title}"
 
 
 def winner_words(tuning: Tuning) -> str:
-    """What the winner is: an order, or lines for the server that one has."""
+    """What the winner is: an order, or lines for the owner's server."""
     if tuning.winner is None:
         return ""
     if tuning.server is None:
@@ -68,15 +68,6 @@ def winner_words(tuning: Tuning) -> str:
     parts += [counted(len(tuning.headers), "header")] if tuning.headers else []
     parts += [f"{tuning.setting.directive} {tuning.setting.value}"] if tuning.setting is not None else []
     return f"{tuning.server.title} as it is, with {listed(parts)}" if parts else f"{tuning.server.title} as it is"
-
-
-def server_lines(tuning: Tuning) -> list[str]:
-    """What is known of the server that one has, and how results for it were come by."""
-    server = tuning.server
-    if server is None:
-        return []
-    proof = server.proof_words(is_loaded=tuning.rung == "browser")
-    return [f"For {server.title}: {server.words}.", f"How it was found out: {proof}."]
 
 
 def setting_line(tuning: Tuning) -> str:
@@ -195,7 +186,7 @@ def kept_lines(tuning: Tuning) -> list[str]:
 
 
 def _unloaded_lines(tuning: Tuning) -> list[str]:
-    """What is to be shipped although no load had it by itself; on a server that one keeps, all of it was proved together."""
+    """What is to be shipped although no load had it by itself; for the owner's server, all of it was proved together."""
     if tuning.server is not None or tuning.rung != "browser":
         return []
     loaded = {Role.HEADERS if item.is_by_headers else item.role for item in tuning.contenders}

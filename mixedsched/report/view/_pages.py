@@ -1,4 +1,4 @@
-"""What the pages of `view` show of folders, as text."""
+"""The pages of `view` as text: what they show of folders."""
 
 import shlex
 import time
@@ -138,7 +138,7 @@ def problem_page(at: PageAddresses, title: str, lines: Sequence[str]) -> str:
 
 
 def running_view(folder: Folder, at: PageAddresses) -> dict[str, Any]:
-    """What changes from second to second."""
+    """The part of a running command's page that changes from second to second."""
     record = folder.record
     assert record is not None, "nothing runs without one"
     return {
@@ -234,5 +234,5 @@ def _circumstances(folder: Folder) -> dict[str, str]:
 
 
 def _command(record: Underway | None) -> str:
-    """As one would type it."""
+    """The command as one would type it."""
     return shlex.join(["mixedsched", *record.command]) if record is not None and record.command else ""

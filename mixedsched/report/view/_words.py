@@ -68,7 +68,7 @@ def progress_text(record: Underway, now_s: float) -> str:
 
 
 def state_text(folder: Folder) -> str:
-    """How it stands, where that is worth a word; "" for what is simply done."""
+    """The state in a word or two; "" for what is simply done."""
     match folder.state:
         case State.RUNNING:
             return "running"

@@ -23,7 +23,7 @@ from mixedsched.lab.underway import stop
 from mixedsched.report.view import _pages as pages
 from mixedsched.report.view._history import histories
 from mixedsched.report.view.folders import Folder, Shelf, State
-from mixedsched.report.view.so_far import REPORT_NAME, ReportsSoFar
+from mixedsched.report.view.so_far import ReportsSoFar
 from mixedsched.world.local_page import Secrets
 
 _FILES_MOST = 200
@@ -62,7 +62,7 @@ register_url_convertor("any", _AnyName())
 
 
 class NotHereError(Exception):
-    """What was asked for is not there, or not any more. args: the title, and sentences."""
+    """What was asked for does not exist, or no longer does. args: the title, and sentences."""
 
 
 class ViewPages:
@@ -95,7 +95,7 @@ class ViewPages:
         return Starlette(routes=routes, exception_handlers={404: self._no_such_page})
 
     def _route(self, path: str, answer: Callable[[Request], Response], method: str = "GET") -> Route:
-        """Answers are worked out beside each other, so that none waits for a report."""
+        """Answers are computed in parallel, so that none waits for a report."""
 
         async def endpoint(request: Request) -> Response:
             try:
@@ -125,7 +125,9 @@ class ViewPages:
         with self._looking:
             folder = self._shelf.find(request.path_params["id"])
         if folder is None:
-            raise NotHereError("That result is not here any more", "Its folder was removed, renamed, or never was.")
+            raise NotHereError(
+                "That result is not here any more", "Its folder was removed or renamed, or never existed."
+            )
         return folder
 
     # Pages
@@ -145,7 +147,7 @@ class ViewPages:
         )
 
     def _live(self, _request: Request) -> Response:
-        """What runs, and a word that changes with everything else that pages show."""
+        """What is running, and a fingerprint that changes with everything else that pages show."""
         folders = self._look(anew=False)
         at_work = [self._now(item) for item in folders if item.state is State.RUNNING]
         running = [pages.running_view(item, self._at) for item in at_work if item is not None]
@@ -178,7 +180,7 @@ class ViewPages:
         for page in histories(self._look()):
             if page.id == request.path_params["id"]:
                 return HTMLResponse(pages.history_page(self._at, page))
-        raise NotHereError("Nothing is known of that page any more", "The folders of its results were removed.")
+        raise NotHereError("Nothing is known about that page any more", "The folders of its results were removed.")
 
     # Deeds
 
@@ -213,8 +215,7 @@ class ViewPages:
 
     def _report_so_far(self, request: Request) -> Response:
         folder = self._found(request)
-        self._so_far.write(folder)
-        return RedirectResponse(f"{self._at.files}{folder.id}~/{REPORT_NAME}", 303)
+        return RedirectResponse(f"{self._at.files}{folder.id}~/{self._so_far.write(folder)}", 303)
 
     def _file_so_far(self, request: Request) -> Response:
         folder = self._found(request)
@@ -228,7 +229,7 @@ def _sent(folder: Path, request: Request) -> Response:
     """A file of a folder. Raises NotHereError for everything else, and for what a link leads to elsewhere."""
     # As the bytes that were asked for: names of files need not be text.
     name = os.fsdecode(unquote_to_bytes(request.scope["raw_path"].split(b"/", 3)[3]))
-    gone = NotHereError("That file is not here", "It was removed, is no file, or lies elsewhere.")
+    gone = NotHereError("That file is not here", "It was removed, is not a file, or lies elsewhere.")
     try:
         home = folder.resolve(strict=True)
         path = (home / name).resolve(strict=True)
@@ -259,7 +260,7 @@ def _files_of(folder: Path) -> list[tuple[str, int]]:
 
 
 def _wait_until(is_so: Callable[[], bool]) -> None:
-    """For a short while; pages show what has become of it, sooner or later."""
+    """Wait for a short while; pages show the outcome sooner or later."""
     until_s = time.monotonic() + _START_S
     while not is_so() and time.monotonic() < until_s:
         time.sleep(0.1)

@@ -5,7 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,7 @@ from mixedsched.report.view.summary import SUMMARY_NAME, ResultKind, ResultSumma
 DATABASES = ("results.sqlite", "simulated.sqlite")
 DEFINITION_NAME = "study.toml"
 # What commands print with --json, where they keep it: by name of the file.
-FACTS = {
-    "tune.json": ResultKind.TUNE,
-    "finder.json": ResultKind.FINDER,
-    "audit.json": ResultKind.AUDIT,
-    "calibration.json": ResultKind.CALIBRATE,
-}
+FACTS = {kind.facts: kind for kind in ResultKind if kind.facts}
 _MARKS = frozenset({*DATABASES, *FACTS, DEFINITION_NAME, SUMMARY_NAME, UNDERWAY_NAME})
 _PREFIXES = {"audit-": ResultKind.AUDIT, "tune-": ResultKind.TUNE, "calibration-": ResultKind.CALIBRATE}
 _DEPTH_MOST = 3
@@ -34,7 +29,7 @@ _SUMMARY = TypeAdapter(ResultSummary)
 
 
 class State(StrEnum):
-    """How a folder's command stands."""
+    """The state of a folder's command."""
 
     RUNNING = "running"
     DONE = "done"
@@ -189,7 +184,7 @@ def _folder_of(root: Path, path: Path, names: set[str], before: Folder | None) -
     changed_s = max((_changed_s(path / item) for item in names if item.startswith(DATABASES)), default=0.0)
     report = "" if summary is None else summary.report
     if report not in names:
-        report = next((item for item in ("report.html", f"{kind}.html", "calibration.svg") if item in names), "")
+        report = next((item.report for item in (kind, *ResultKind) if item.report in names), "")
     return Folder(
         id=hashlib.sha256(os.fsencode(name)).hexdigest()[:16],
         path=path,
@@ -215,7 +210,9 @@ def _read(file: Path) -> tuple[ResultSummary | None, str]:
         if file.name == SUMMARY_NAME:
             return _SUMMARY.validate_json(data), ""
         facts: Any = json.loads(data)
-        return summary_of(FACTS[file.name], facts), ""
+        # Other versions, and people, may have written anything into it: its types are checked as those of a summary are.
+        told = json.dumps(asdict(summary_of(FACTS[file.name], facts)), ensure_ascii=False)
+        return _SUMMARY.validate_json(told.encode("utf-8", "replace")), ""
     except ValidationError as error:
         return None, f"{file.name} cannot be understood: {error.errors()[0]['msg']}"
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
@@ -231,7 +228,7 @@ def _state(path: Path, record: Underway | None) -> State:
 
 
 def _kind(name: str, names: set[str], record: Underway | None) -> ResultKind:
-    """Of work that has no summary yet."""
+    """The kind of work that has no summary yet."""
     given = record.command[0] if record is not None and record.command else ""
     if DEFINITION_NAME in names:
         return ResultKind.FINDER if given == "tune" or name.startswith("finder") else ResultKind.STUDY

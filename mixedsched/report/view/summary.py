@@ -30,6 +30,26 @@ class ResultKind(StrEnum):
     AUDIT = "audit"
     CALIBRATE = "calibrate"
 
+    @property
+    def report(self) -> str:
+        """Name of the file for people in a folder of such results."""
+        return _FILES[self][0]
+
+    @property
+    def facts(self) -> str:
+        """Name of the file with what the command prints with --json; "" where the database tells it again."""
+        return _FILES[self][1]
+
+
+_FILES = {
+    ResultKind.COMPARE: ("report.html", ""),
+    ResultKind.STUDY: ("report.html", ""),
+    ResultKind.TUNE: ("tune.html", "tune.json"),
+    ResultKind.FINDER: ("finder.html", "finder.json"),
+    ResultKind.AUDIT: ("audit.html", "audit.json"),
+    ResultKind.CALIBRATE: ("calibration.svg", "calibration.json"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class EffectLine:
@@ -120,7 +140,7 @@ def write_summary(
 
 
 def summary_of(kind: ResultKind, facts: Mapping[str, Any]) -> ResultSummary:
-    """Of what the command prints with --json. Raises KeyError, TypeError or ValueError if that is something else."""
+    """The summary of what a command prints with --json. Raises KeyError, TypeError or ValueError if that is something else."""
     return _SUMMARISED[kind](facts)
 
 
@@ -129,7 +149,7 @@ def _compare(facts: Mapping[str, Any]) -> ResultSummary:
     primary = [item for item in effects if item.is_primary]
     tone, verdict = _verdict_of(primary)
     return ResultSummary(
-        ResultKind.COMPARE, facts["site"], (facts["link"],), tone, verdict, _sentences(primary), "report.html",
+        ResultKind.COMPARE, facts["site"], (facts["link"],), tone, verdict, _sentences(primary), ResultKind.COMPARE.report,
         "blocks", facts["blocks"]["complete"], facts["blocks"]["planned"], facts.get("form_factor", ""),
         effects=effects[:_EFFECTS_MOST], facts=_circumstances(facts),
     )  # fmt: skip
@@ -146,8 +166,8 @@ def _study(facts: Mapping[str, Any]) -> ResultSummary:
     done = sum(place["blocks"] for place in places)
     return ResultSummary(
         ResultKind.STUDY, facts["study"], links, tone, verdict,
-        (f"{counted(len(places), 'place')}: {counts or 'nothing is known yet'}", *_sentences(over_sites)), "report.html",
-        "blocks", done, done + sum(place["missing"] for place in places), rung=facts["rung"],
+        (f"{counted(len(places), 'place')}: {counts or 'nothing is known yet'}", *_sentences(over_sites)),
+        ResultKind.STUDY.report, "blocks", done, done + sum(place["missing"] for place in places), rung=facts["rung"],
         effects=(*over_sites, *at_places)[:_EFFECTS_MOST], facts=_circumstances(facts),
     )  # fmt: skip
 
@@ -157,7 +177,7 @@ def _tune(facts: Mapping[str, Any]) -> ResultSummary:
     effects = tuple(_shown(item, facts["site"], item["link"]) for item in facts["effects"])
     return ResultSummary(
         ResultKind.TUNE, facts["site"], tuple(facts["links"]), "better" if facts["shipped"] else "undecided",
-        str(outcome).replace("_", " "), (facts["reason"],), "tune.html", form_factor=facts["form_factor"],
+        str(outcome).replace("_", " "), (facts["reason"],), ResultKind.TUNE.report, form_factor=facts["form_factor"],
         rung=facts["rung"], effects=effects[:_EFFECTS_MOST], facts=_circumstances(facts),
     )  # fmt: skip
 
@@ -168,8 +188,8 @@ def _finder(facts: Mapping[str, Any]) -> ResultSummary:
     said = f"{best['scheme']}: {best['figure_pct']:.1f} % mean regret over {places}" if best else ""
     return ResultSummary(
         ResultKind.FINDER, few(facts["sites"], _NAMES_MOST), tuple(facts["networks"]), "equivalent" if best else "undecided",
-        f"best: {best['scheme']}" if best else "no scheme finished everywhere", (said,) if said else (), "finder.html",
-        rung=facts["played"]["rung"], facts=_circumstances(facts),
+        f"best: {best['scheme']}" if best else "no scheme finished everywhere", (said,) if said else (),
+        ResultKind.FINDER.report, rung=facts["played"]["rung"], facts=_circumstances(facts),
     )  # fmt: skip
 
 
@@ -191,8 +211,8 @@ def _audit(facts: Mapping[str, Any]) -> ResultSummary:
     chosen = [item for item in effects if item.is_primary and item.arm == facts["chosen"]]
     return ResultSummary(
         ResultKind.AUDIT, facts["site"], tuple(network["name"] for network in facts["networks"]),
-        _AUDIT_TONES.get(facts["verdict"], "undecided"), _AUDIT_WORDS[facts["verdict"]], _sentences(chosen), "audit.html",
-        "blocks", facts["blocks"]["complete"], facts["blocks"]["planned"], facts["form_factor"],
+        _AUDIT_TONES.get(facts["verdict"], "undecided"), _AUDIT_WORDS[facts["verdict"]], _sentences(chosen),
+        ResultKind.AUDIT.report, "blocks", facts["blocks"]["complete"], facts["blocks"]["planned"], facts["form_factor"],
         effects=effects[:_EFFECTS_MOST], facts=_circumstances(facts),
     )  # fmt: skip
 
@@ -204,8 +224,8 @@ def _calibrate(facts: Mapping[str, Any]) -> ResultSummary:
     return ResultSummary(
         ResultKind.CALIBRATE, few([site["site"] for site in facts["sites"]], _NAMES_MOST),
         tuple(evidence["links"]), "equivalent",
-        "fitted", (f"Spearman's rank correlation with Chromium, median: {ranks}",) if ranks else (), "calibration.svg",
-        "loads", evidence["loads"], None, facts=_circumstances({**evidence}),
+        "fitted", (f"Spearman's rank correlation with Chromium, median: {ranks}",) if ranks else (),
+        ResultKind.CALIBRATE.report, "loads", evidence["loads"], None, facts=_circumstances({**evidence}),
     )  # fmt: skip
 
 

@@ -53,6 +53,14 @@ def test_a_change_edits_its_tags_and_nothing_else(wanted: Change, before: str, a
     assert edits_of(DOCUMENT, wanted)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_tags_are_shown_as_their_author_wrote_them(encoding: str) -> None:
+    document = Document('<img src="/hero.jpg" alt="caf\u00e9">'.encode(encoding).decode("latin-1"), PAGE, HOSTS)
+    (edit,) = edits_of(document, change(Action.FETCH_FIRST, HERO))
+    assert edit.before == '<img src="/hero.jpg" alt="caf\u00e9">'
+    assert edit.after == '<img fetchpriority="high" src="/hero.jpg" alt="caf\u00e9">'
+
+
 def test_a_change_for_the_server_leaves_the_document_alone() -> None:
     header = change(Action.HEADER, HERO, value="u=1")
     assert changed_text(DOCUMENT, [header]) == DOCUMENT.text

@@ -159,6 +159,17 @@ def test_a_broken_result_is_shown_as_broken(name: str, text: str, tmp_path: Path
     assert found.problem.startswith(f"{name} cannot be understood")
 
 
+@pytest.mark.parametrize(
+    "changes", [{"site": ["shop"]}, {"blocks": {"complete": "six", "planned": 6}}, {"form_factor": {}}, {"site": None}]
+)
+def test_facts_of_another_shape_are_told_and_break_no_page(changes: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "audit-shop").mkdir()
+    (tmp_path / "audit-shop/audit.json").write_text(json.dumps({**AUDIT, **changes}))
+    found = only(tmp_path)
+    assert found.summary is None
+    assert found.problem.startswith("audit.json cannot be understood")
+
+
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "odd").mkdir()
     os.mkfifo(tmp_path / "odd" / SUMMARY_NAME)
