@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mixedsched.cli import main
+from mixedsched.model.request import Kind
 from tests.command import HOME, run
 from tests.report.made_up_reports import store_experiment
 
@@ -38,10 +39,12 @@ def test_lists_tell_machines_name_source_and_description(command: str, names: se
 
 
 def test_what_a_mapping_says_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    offsets = ", ".join(f"{kind} = 0" for kind in Kind)
     (tmp_path / "mapping").mkdir()
     (tmp_path / "mapping" / "x.toml").write_text(
-        'format = "mixedsched.mapping/1"\nname = "x"\nsignals = "as sent"\n'
+        'format = "mixedsched.mapping/1"\nname = "x"\n'
         'description = "\\u001b[2J"\nsource = "first\\nsecond\\u0007"\n'
+        f"[fill]\noffset = {{ {offsets} }}\n"
         '[switches."\\u001b[31m"]\ndescription = "s"\ndefault = "I"\nvalues = { I = {} }\n',
         encoding="utf-8",
     )

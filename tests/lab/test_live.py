@@ -125,7 +125,7 @@ def test_the_application_s_own_time_is_told_for_each_arm() -> None:
     took = ({"path": "/a.css", "origin_ms": 99.0}, {"path": "/", "origin_ms": 4.0})
     view = live_view([run({PAGE: 1}, "eps", placements=took), run({PAGE: 1}, "mixed")], PAGE)
     assert view.application_ms == {"eps": 4.0, "mixed": None}
-    assert "in the median: eps 4 ms" in " ".join(live_lines(view))
+    assert "began to send the document: eps 4 ms" in " ".join(live_lines(view))
 
 
 def test_loads_that_do_not_count_say_nothing() -> None:

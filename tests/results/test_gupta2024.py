@@ -43,7 +43,10 @@ def test_figures_claims_and_cells_are_those_of_the_committed_data(copy: Path) ->
     made = [*sorted(copy.glob("figures/*.svg")), copy / "claims.md", copy / "cells.md"]
     assert len(made) == 9
     for path in made:
-        assert path.read_text() == (STUDY / path.relative_to(copy)).read_text(), f"{path.name}: run draw.py"
+        is_same = (
+            path.read_bytes() == (STUDY / path.relative_to(copy)).read_bytes()
+        )  # pytest would show where, at great length
+        assert is_same, f"{path.name}: run draw.py"
 
 
 def test_every_cell_has_ours_with_an_interval_or_a_reason() -> None:

@@ -34,7 +34,10 @@ def test_figures_claims_and_counts_are_those_of_the_committed_data(copy: Path) -
     made = [*sorted(copy.glob("figures/*.svg")), copy / "claims.md", copy / "counts.md"]
     assert len(made) >= 7
     for path in made:
-        assert path.read_text() == (STUDY / path.relative_to(copy)).read_text(), f"{path.name}: run draw.py"
+        is_same = (
+            path.read_bytes() == (STUDY / path.relative_to(copy)).read_bytes()
+        )  # pytest would show where, at great length
+        assert is_same, f"{path.name}: run draw.py"
 
 
 def test_missing_studies_are_drawn_as_missing(copy: Path) -> None:
