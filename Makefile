@@ -1,8 +1,8 @@
 # Two commands for a fresh machine: `make demo` and `make test`. `make quick` answers while you work; a change must pass `make check`.
 
 BIN := .venv/bin
-# Two more workers than processors: what takes longest comes first, and mostly waits for browsers and servers.
-PARALLEL := -n $(shell expr $$(nproc) + 2) --dist loadgroup --no-loadscope-reorder
+# One more worker than processors: a test that waits for a browser or a server leaves its processor to another.
+PARALLEL := -n $(shell expr $$(nproc) + 1) --dist loadgroup --no-loadscope-reorder
 
 # Files whose tests go by the clock: no other needs to be read for these few. tests/conftest.py sees that none is missed.
 ALONE = $(shell grep -rlE --include='test_*.py' '"real_time"|real_time:' tests | sort)

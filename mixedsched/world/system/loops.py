@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_START_S = 5.0  # more than any thread needs to start
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
@@ -24,14 +25,15 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
         begun.set_result((asyncio.get_running_loop(), asyncio.current_task()))
         return await work
 
+    result: Future[T] | None = None
     with ThreadPoolExecutor(max_workers=1) as executor:
-        result = executor.submit(asyncio.run, noted())
         try:
+            result = executor.submit(asyncio.run, noted())
             return result.result()
         except BaseException:
-            if not result.done():
-                loop, task = begun.result()
-                assert task is not None
-                with contextlib.suppress(RuntimeError):  # it has just ended
+            if result is None or not result.done():  # None: Ctrl-C came while the thread was starting
+                with contextlib.suppress(RuntimeError, TimeoutError):  # it has just ended, or never began
+                    loop, task = begun.result(_START_S)
+                    assert task is not None
                     loop.call_soon_threadsafe(task.cancel)
             raise

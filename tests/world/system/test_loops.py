@@ -6,7 +6,13 @@ import asyncio
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import pytest
+
+from mixedsched.world.system import loops
 from mixedsched.world.system.loops import run_to_end
 
 # As in a notebook: a loop runs, which leaves Ctrl-C to whatever runs in it.
@@ -56,3 +62,29 @@ def test_ctrl_c_ends_it_in_a_notebook() -> None:
             process.kill()
     assert said == "in order\ninterrupted\n"
     assert process.returncode == 0
+
+
+def test_so_does_one_that_comes_while_the_work_is_about_to_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work, said = threading.Event(), []
+
+    async def work() -> None:
+        at_work.set()
+        try:
+            await asyncio.sleep(10)
+        except asyncio.CancelledError:
+            said.append("cancelled")
+            raise
+
+    class Interrupted(ThreadPoolExecutor):
+        def submit(self, *arguments: Any, **options: Any) -> Any:
+            super().submit(*arguments, **options)
+            at_work.wait()
+            raise KeyboardInterrupt
+
+    async def cell() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            run_to_end(work())
+
+    monkeypatch.setattr(loops, "ThreadPoolExecutor", Interrupted)
+    asyncio.run(cell())
+    assert said == ["cancelled"]
