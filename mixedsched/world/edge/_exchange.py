@@ -78,9 +78,8 @@ class EdgeRequest:
         self._is_asked = False  # at the pool
         self._is_ended = False  # the client has sent all
         self._trailers: Headers = []
-        self._unsent = (
-            bytearray()
-        )  # of the body, until the origin takes it; in one piece, as a client may send single bytes
+        # Of the body, until the origin takes it; in one piece, as a client may send single bytes.
+        self._unsent = bytearray()
         self._received_bytes = 0
         self._can_write = True
         self._retries = 0
