@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 from collections.abc import Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 _START_S = 5.0  # more than any thread needs to start
+_LOOK_S = 1.0  # how long Ctrl-C may go unseen
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
@@ -29,6 +30,9 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     with ThreadPoolExecutor(max_workers=1) as executor:
         try:
             result = executor.submit(asyncio.run, noted())
+            # A signal that comes just before a thread begins to wait does not end the wait, but is seen after it.
+            while not wait([result], _LOOK_S).done:
+                pass
             return result.result()
         except BaseException:
             if result is None or not result.done():  # None: Ctrl-C came while the thread was starting
