@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 from collections.abc import Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future
+from threading import Thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -21,23 +22,35 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     except RuntimeError:
         return asyncio.run(work)
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
+    ended: Future[T] = Future()
 
     async def noted() -> T:
         begun.set_result((asyncio.get_running_loop(), asyncio.current_task()))
         return await work
 
-    result: Future[T] | None = None
-    with ThreadPoolExecutor(max_workers=1) as executor:
+    def run() -> None:
         try:
-            result = executor.submit(asyncio.run, noted())
-            # A signal that comes just before a thread begins to wait does not end the wait, but is seen after it.
-            while not wait([result], _LOOK_S).done:
-                pass
-            return result.result()
-        except BaseException:
-            if result is None or not result.done():  # None: Ctrl-C came while the thread was starting
-                with contextlib.suppress(RuntimeError, TimeoutError):  # it has just ended, or never began
-                    loop, task = begun.result(_START_S)
-                    assert task is not None
-                    loop.call_soon_threadsafe(task.cancel)
-            raise
+            ended.set_result(asyncio.run(noted()))
+        except BaseException as error:
+            ended.set_exception(error)
+
+    thread = Thread(target=run)
+    try:
+        thread.start()
+        _wait_for(thread, ended)
+    except BaseException:
+        # The thread may just be starting; where it does not begin, there is nothing to end.
+        with contextlib.suppress(TimeoutError):
+            loop, task = begun.result(_START_S)
+            assert task is not None
+            with contextlib.suppress(RuntimeError):  # it has just ended
+                loop.call_soon_threadsafe(task.cancel)
+            _wait_for(thread, ended)
+        raise
+    return ended.result()
+
+
+def _wait_for(thread: Thread, ended: Future[Any]) -> None:
+    """With pauses: a signal that comes just before a thread begins to wait does not end the wait, but is seen after it."""
+    while not ended.done():
+        thread.join(_LOOK_S)

@@ -7,8 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
@@ -75,9 +73,9 @@ def test_so_does_one_that_comes_while_the_work_is_about_to_begin(monkeypatch: py
             said.append("cancelled")
             raise
 
-    class Interrupted(ThreadPoolExecutor):
-        def submit(self, *arguments: Any, **options: Any) -> Any:
-            super().submit(*arguments, **options)
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            super().start()
             at_work.wait()
             raise KeyboardInterrupt
 
@@ -85,6 +83,6 @@ def test_so_does_one_that_comes_while_the_work_is_about_to_begin(monkeypatch: py
         with pytest.raises(KeyboardInterrupt):
             run_to_end(work())
 
-    monkeypatch.setattr(loops, "ThreadPoolExecutor", Interrupted)
+    monkeypatch.setattr(loops, "Thread", Interrupted)
     asyncio.run(cell())
     assert said == ["cancelled"]
