@@ -34,9 +34,9 @@ REFINED = 4
 _SEEDS_FROM = 5_000_000
 
 
-def adaptive_scheme() -> ConfiguredScheme:
-    """The scheme without a memory."""
-    return configure("adaptive", SCHEMES, _no_mapping)
+def adaptive_scheme(spec: str = "adaptive") -> ConfiguredScheme:
+    """The scheme without a memory. spec: as users write it, with parameters. Raises UsageError for wrong ones."""
+    return configure(spec, SCHEMES, _no_mapping)
 
 
 def _no_mapping(name: str, _switches: Mapping[str, str]) -> PriorityMapping:
