@@ -6,9 +6,9 @@ import json
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from mixedsched.lab.study.results import StudyResult
 HERE = Path(__file__).parent
 FINDER = HERE.parent / "finder" / "finder.json"
 TEXT = HERE / "README.md.in"
-SIMULATED = HERE / "places.jsonl"
+BUNDLED, GENERATED = HERE / "places.jsonl", HERE / "generated.jsonl"
 CHROMIUM = HERE / "browser.parquet"
 BLOCKS_LEAST = 6  # for an interval
 SCHEMES = ("bucket", "sequential", "eps")  # that are shown beside what is learned
@@ -32,18 +32,29 @@ UNTAUGHT: Taught = (0, 0.0, False)
 
 
 class Simulated:
-    """What was simulated: LCP by place, of what is learned and of the fixed schemes."""
+    """LCP of simulated loads by place, with fixed schemes and with what is learned."""
 
-    def __init__(self) -> None:
-        finder = json.loads(FINDER.read_text(encoding="utf-8"))
-        self.fixed_ms: dict[Place, dict[str, float]] = {
-            (place["site"], place["network"]): {item["scheme"]: item["cost_ms"] for item in place["schemes"]}
-            for place in finder["matrix"]
-        }
+    def __init__(self, fixed_ms: dict[Place, dict[str, float]], lines: Iterable[str]) -> None:
+        self.fixed_ms = fixed_ms
         self.loads: dict[Taught, dict[Place, dict[str, Any]]] = defaultdict(dict)
-        for line in SIMULATED.read_text(encoding="utf-8").splitlines():
-            found = json.loads(line)
-            self.loads[found["visits"], found["churn"], found["beacons"]][found["site"], found["link"]] = found
+        for found in map(json.loads, lines):
+            place = found["site"], found["link"]
+            self.loads[found["visits"], found["churn"], found["beacons"]][place] = found
+            if "fixed_ms" in found:
+                self.fixed_ms[place] = found["fixed_ms"]
+
+    @classmethod
+    def bundled(cls) -> Self:
+        """At the places of the finder, which has played the fixed schemes."""
+        fixed_ms = {
+            (place["site"], place["network"]): {item["scheme"]: item["cost_ms"] for item in place["schemes"]}
+            for place in json.loads(FINDER.read_text(encoding="utf-8"))["matrix"]
+        }
+        return cls(fixed_ms, lines_of(BUNDLED))
+
+    @classmethod
+    def generated(cls) -> Self:
+        return cls({}, lines_of(GENERATED))
 
     def regret(self, place: Place, lcp_ms: float) -> float:
         """As a logarithm: against the best fixed scheme of the place."""
@@ -52,6 +63,10 @@ class Simulated:
     def of(self, taught: Taught, place: Place) -> float | None:
         found = self.loads[taught].get(place)
         return None if found is None else self.regret(place, found[LCP])
+
+
+def lines_of(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
 
 def pct(log: float) -> float:
@@ -66,9 +81,9 @@ def name_of(taught: Taught) -> str:
 
 
 def summary(simulated: Simulated) -> Iterator[str]:
-    """Of a Markdown table: mean and worst regret of each way of learning, and of some fixed schemes."""
-    yield "| what | places | mean regret | worst | more than 2 % worse | safe order at the same places |"
-    yield "|---|---:|---:|---:|---:|---:|"
+    """Of a Markdown table: regrets of each way of learning, and of some fixed schemes."""
+    yield "| what | places | mean regret | median | best tenth | worst | more than 2 % worse | safe order at the same places |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     for taught, places in sorted(simulated.loads.items()):
         logs = [simulated.regret(place, found[LCP]) for place, found in places.items()]
         same = [log for place in places if (log := simulated.of(UNTAUGHT, place)) is not None]
@@ -79,9 +94,10 @@ def summary(simulated: Simulated) -> Iterator[str]:
 
 
 def figures(logs: list[float]) -> str:
-    """Cells of a row: number, mean, worst, and how many are more than 2 % worse."""
+    """Cells of a row: number, mean, median, tenth percentile, worst, and how many are more than 2 % worse."""
+    shares = (statistics.fmean(logs), float(np.median(logs)), float(np.quantile(logs, 0.1)))
     worse = sum(log > math.log(1.02) for log in logs)
-    return f"{len(logs)} | {pct(statistics.fmean(logs)):.2f} % | {pct(max(logs)):.1f} % | {worse}"
+    return f"{len(logs)} | {' | '.join(f'{pct(log):.2f} %' for log in shares)} | {pct(max(logs)):.1f} % | {worse}"
 
 
 def places(simulated: Simulated) -> Iterator[str]:
@@ -127,10 +143,16 @@ def change(own_ms: np.ndarray[Any, np.dtype[np.float64]], other_ms: np.ndarray[A
 
 def write_readme() -> None:
     """From what there is."""
-    simulated = Simulated()
-    rows = in_chromium(read_lean(CHROMIUM).result) if CHROMIUM.exists() else ["Not measured yet."]
+    bundled, generated = Simulated.bundled(), Simulated.generated()
+    not_yet = ["Not measured yet."]
+    parts = {
+        "@SUMMARY@": summary(bundled),
+        "@GENERATED@": summary(generated) if generated.fixed_ms else not_yet,
+        "@CHROMIUM@": in_chromium(read_lean(CHROMIUM).result) if CHROMIUM.exists() else not_yet,
+        "@PLACES@": places(bundled),
+    }
     text = TEXT.read_text(encoding="utf-8")
-    for mark, lines in (("@SUMMARY@", summary(simulated)), ("@PLACES@", places(simulated)), ("@CHROMIUM@", rows)):
+    for mark, lines in parts.items():
         text = text.replace(mark, "\n".join(lines))
     (HERE / "README.md").write_text(text, encoding="utf-8")
 
