@@ -49,8 +49,8 @@ class VisitRecorder:
     """Listens to the decisions of one connection and makes visits of them; h3.events.DecisionObserver. Must not raise.
 
     take: told of each visit when it is over. order: asked for the name of the order in force when a visit begins.
-    connection: asked for what the transport knows when it ends. beacons: whether requests under the reserved path are read; a
-    visit without one then waits a while for it, as a page reports when another one takes its place.
+    connection: asked for what the transport knows, at each request and when the visit ends. beacons: whether requests under the
+    reserved path are read; a visit without one then waits a while for it, as a page reports when another one takes its place.
 
     A visit has what its page asks for: not what is fetched in advance for another page, nor what another page of this
     connection asks for, which the browser shows again without asking for its document.
@@ -120,6 +120,7 @@ class VisitRecorder:
             incremental=request.signal.incremental,
             requested_ms=(now_s - self._began_s) * 1000,
             referrer=None if request.referrer is None else request.referrer[:MAX_PATH],
+            rtt_ms=self._connection().latest_rtt_ms,
         )
 
     def scheduled(self, now_s: float, stream_id: int, size_bytes: int, again_bytes: int, packet: int) -> None:  # noqa: ARG002

@@ -129,3 +129,15 @@ def test_networks_that_are_alike_are_one_class_and_there_are_only_so_many() -> N
     assert abs(sum(share for _, share in usual(classes, 6)) - 1) < 0.5
     assert note([], SeenNetwork()) is None
     assert all(item.profile.down.rate_bps for item in classes)
+
+
+def test_a_request_has_the_round_trip_of_its_moment() -> None:
+    visits: list[Visit] = []
+    latest = iter((None, 60.0, 310.0, 90.0))
+    recorder = VisitRecorder(visits.append, connection=lambda: SeenNetwork(50.0, latest_rtt_ms=next(latest)))
+    recorder.placed(0.0, 0, document(0), "")
+    for number, path in ((4, "/a.png"), (8, "/b.png")):
+        recorder.placed(0.1, number, image(number, ChromiumPriority.HIGH, path), "")
+    recorder.finish()
+    assert [item.rtt_ms for item in visits[0].requests] == [None, 60.0, 310.0]
+    assert visits[0].connection.rtt_ms == 50.0
