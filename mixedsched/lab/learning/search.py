@@ -68,9 +68,11 @@ def search(
     for profile, share in usually:
         quick.add(Discoveries.of(with_round_trips(page, profile.rtt_ms), model, awaited), pipe_of(profile), share)
     for recipe in first_round():
-        quick.try_out(recipe)
+        if recipe.name not in left:
+            quick.try_out(recipe)
     for recipe in next_round(quick.best):
-        quick.try_out(recipe)
+        if recipe.name not in left:
+            quick.try_out(recipe)
     trials = quick
     if usually:
         trials, discoveries = _Trials(learned, model, goes_on), Discoveries.of(page, model, awaited)
