@@ -3,7 +3,7 @@
     python results/adaptive/measure.py --visits 20 [--churn 0.22] [--beacons] [--pages generated] [--only SITE,SITE] [--jobs 2]
 
 Bundled pages are played at the places of results/finder, which has the costs of the fixed schemes; `generated` are 60 pages
-that `mixedsched generate` makes up, the same ones everywhere and never looked at while the schemes were made. What the file has
+that `mixedsched generate` makes up, the same ones everywhere as in results/sander2022. What the file has
 already is not played again. Costs are those of the finder: the geometric mean of LCP over the same seeds, on rung `stack` with
 the browser model `chromium`. Visits have other seeds.
 """
@@ -14,7 +14,7 @@ import math
 import multiprocessing
 import statistics
 from collections.abc import Iterator
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ FINDER = HERE.parent / "finder" / "finder.json"
 BUNDLED, GENERATED = HERE / "places.jsonl", HERE / "generated.jsonl"
 SIZE_CLASSES, PAGES_OF_A_CLASS = ("small", "medium", "large"), 20
 TEACHING_SEED = 1
+RAISED = ("adaptive", "sequential", "eps")  # also simulated with the late updates of Chromium
 
 
 class OneTeaching(TaughtScheme):
@@ -55,26 +56,36 @@ class Job:
         size_class, _, seed = self.site.rpartition("-")
         return generate_page(size_class, int(seed)) if size_class in SIZE_CLASSES else load_page(self.site)
 
+    @property
+    def scenario(self) -> Scenario:
+        return Scenario(self.page, catalog.load_profile(self.link), model=catalog.load_browser_model("chromium"))
+
     def played(self) -> dict[str, Any]:
-        """What is found, with the costs of all fixed schemes where the finder does not have them."""
-        network = catalog.load_profile(self.link)
-        scenario = Scenario(self.page, network, model=catalog.load_browser_model("chromium"))
-        player, seeds = Player(PaintReader), [1, 2, 3, 4] if network.is_random else [1]
+        """What is found, with the costs of fixed schemes where the finder does not have them."""
+        scenario = self.scenario
+        if self.visits:
+            choice = OneTeaching("adaptive", self.visits, self.churn, self.beacons)
+            lcp_ms = cost_ms(scenario, choice)
+            told = choice.taught(scenario, TEACHING_SEED, choice.configured(catalog.load_mapping)).facts["learned"]
+            return {
+                "lcp_ms": lcp_ms,
+                "order": told["order"],
+                "expected": told["expected_lcp_ratio"],
+                "left": told["left"],
+            }
+        found: dict[str, Any] = {"order": "safe", "lcp_ms": cost_ms(scenario, NamedScheme("adaptive"))}
+        if self.site in generated_sites():
+            raising = replace(scenario, raises=True)
+            found["fixed_ms"] = {name: cost_ms(scenario, NamedScheme(name)) for name in fixed_schemes()}
+            found["raising_ms"] = {name: cost_ms(raising, NamedScheme(name)) for name in RAISED}
+        return found
 
-        def cost_ms(choice: SchemeChoice) -> float:
-            paints = (player.play(Task(scenario, choice, seed)) for seed in seeds)
-            return round(math.exp(statistics.fmean(math.log(paint.lcp_ms) for paint in paints)), 3)
 
-        if not self.visits:
-            found = {"order": "safe", "lcp_ms": cost_ms(NamedScheme("adaptive"))}
-            fixed = fixed_schemes() if self.site in generated_sites() else []
-            return found | ({"fixed_ms": {name: cost_ms(NamedScheme(name)) for name in fixed}} if fixed else {})
-        choice = OneTeaching("adaptive", self.visits, self.churn, self.beacons)
-        lcp_ms = cost_ms(choice)
-        learned = choice.taught(scenario, TEACHING_SEED, choice.configured(catalog.load_mapping)).facts["learned"]
-        return {
-            "lcp_ms": lcp_ms, "order": learned["order"], "expected": learned["expected_lcp_ratio"], "left": learned["left"]
-        }  # fmt: skip
+def cost_ms(scenario: Scenario, choice: SchemeChoice) -> float:
+    """LCP, the geometric mean over the seeds."""
+    player, seeds = Player(PaintReader), [1, 2, 3, 4] if scenario.network_of(1).is_random else [1]
+    paints = (player.play(Task(scenario, choice, seed)) for seed in seeds)
+    return round(math.exp(statistics.fmean(math.log(paint.lcp_ms) for paint in paints)), 3)
 
 
 def fixed_schemes() -> list[str]:
