@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mixedsched.errors import UsageError
-from mixedsched.lab.learning.taught import is_adaptive
+from mixedsched.lab.learning.taught import asks_for_beacons, is_adaptive
 from mixedsched.world.server.running import MemorySettings
 
 LEARNER = "mixedsched.lab.learning"
@@ -16,8 +16,11 @@ def memory_settings(
 
     hosts: how many are served: pages are remembered by path. beacons: whether documents get the script of the beacon.
     """
+    beacons = beacons or asks_for_beacons(scheme)
     if file is None and beacons:
-        raise UsageError("--beacon is of no use without --memory", why="nothing would read it", fix="add --memory FILE")
+        raise UsageError(
+            "beacons are of no use without --memory", why="nothing would read them", fix="add --memory FILE"
+        )
     if file is None:
         return None
     if not is_adaptive(scheme):

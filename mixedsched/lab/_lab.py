@@ -18,7 +18,7 @@ from mixedsched.lab._live import why_absent
 from mixedsched.lab._teaching import lesson_file, teach
 from mixedsched.lab._validity import LoadEvidence, ServerView, application_fault, why_invalid
 from mixedsched.lab.diagnostics import Waits
-from mixedsched.lab.learning.taught import is_adaptive
+from mixedsched.lab.learning.taught import asks_for_beacons, is_adaptive
 from mixedsched.lab.model import AS_USUAL, Arm, Arrival, Conditions, Connection, Run, RunStatus
 from mixedsched.model.profile import Profile
 from mixedsched.model.request import Flag
@@ -212,7 +212,11 @@ class Lab:
 
     async def _teach(self, arm: Arm) -> None:
         """Visits from which an adaptive arm learns before its first block; they count for nothing else."""
-        memory = lesson_file(self._folder, self._setup.sites[arm.label], self._setup.profile, self._setup.form_factor)
+        beacons = asks_for_beacons(arm.scheme)
+        memory = lesson_file(
+            *(self._folder, self._setup.sites[arm.label], self._setup.profile, self._setup.form_factor), beacons=beacons
+        )
+        teaching = MemorySettings(memory, every_visit=True, beacons=beacons)
 
         async def visit(server: ArmServer, number: int) -> None:
             async with self._backend.link(server.address, number, None) as link:
@@ -220,7 +224,7 @@ class Lab:
                     await self._runner.run(self._job(server, link))
 
         try:
-            await teach(memory, lambda: self._server(arm, MemorySettings(memory, every_visit=True)), visit, self._say)
+            await teach(memory, lambda: self._server(arm, teaching), visit, self._say)
         finally:
             self._netlog.unlink(missing_ok=True)
         self._memories[arm.label] = MemorySettings(memory, frozen=True)

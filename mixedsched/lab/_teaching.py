@@ -21,9 +21,9 @@ OpenServer = Callable[[], AbstractAsyncContextManager[ArmServer]]
 MakeVisit = Callable[[ArmServer, int], Awaitable[None]]
 
 
-def lesson_file(folder: Path, site: Site, network: Profile, form_factor: str) -> Path:
-    """The memory of one page on one network; what is in it was learned there alone."""
-    facts = json.dumps([site.name, site.page.fingerprint, network.facts(), form_factor], sort_keys=True)
+def lesson_file(folder: Path, site: Site, network: Profile, form_factor: str, *, beacons: bool = False) -> Path:
+    """The memory of one page on one network; what is in it was learned there alone. beacons: by their help."""
+    facts = json.dumps([site.name, site.page.fingerprint, network.facts(), form_factor, beacons], sort_keys=True)
     return folder / f"adaptive-{hashlib.sha256(facts.encode()).hexdigest()[:10]}.sqlite"
 
 

@@ -1,9 +1,11 @@
-"""Plays the places of results/finder under what visits have taught, and appends a line for each to places.jsonl.
+"""Plays places under what visits have taught, and appends a line for each to a file here.
 
-    python results/adaptive/measure.py --visits 8 [--churn 0.22] [--beacons] [--only SITE,SITE] [--jobs 2]
+    python results/adaptive/measure.py --visits 20 [--churn 0.22] [--beacons] [--pages generated] [--only SITE,SITE] [--jobs 2]
 
-What is there already is not played again. Costs are those of the finder: the geometric mean of LCP over the same seeds, on rung
-`stack` with the browser model `chromium`. Visits have other seeds.
+Bundled pages are played at the places of results/finder, which has the costs of the fixed schemes; `generated` are 60 pages
+that `mixedsched generate` makes up, the same ones everywhere as in results/sander2022. What the file has
+already is not played again. Costs are those of the finder: the geometric mean of LCP over the same seeds, on rung `stack` with
+the browser model `chromium`. Visits have other seeds.
 """
 
 import argparse
@@ -11,19 +13,25 @@ import json
 import math
 import multiprocessing
 import statistics
+from collections.abc import Iterator
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mixedsched.lab.learning.taught import TaughtScheme
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import NamedScheme, PaintReader, Player, SchemeChoice, Task
+from mixedsched.model.page import Page
+from mixedsched.sites.generate import generate_page
 from mixedsched.sites.pages import load_page
 from mixedsched.world import catalog
 
 HERE = Path(__file__).parent
 FINDER = HERE.parent / "finder" / "finder.json"
-DATA = HERE / "places.jsonl"
+BUNDLED, GENERATED = HERE / "places.jsonl", HERE / "generated.jsonl"
+SIZE_CLASSES, PAGES_OF_A_CLASS = ("small", "medium", "large"), 20
 TEACHING_SEED = 1
+RAISED = ("adaptive", "sequential", "eps")  # also simulated with the late updates of Chromium
 
 
 class OneTeaching(TaughtScheme):
@@ -33,41 +41,97 @@ class OneTeaching(TaughtScheme):
         return super().taught(scenario, TEACHING_SEED, scheme)
 
 
-def cost_ms(player: Player[Any], scenario: Scenario, choice: SchemeChoice, seeds: list[int]) -> float:
-    return math.exp(statistics.fmean(math.log(player.play(Task(scenario, choice, seed)).lcp_ms) for seed in seeds))
+@dataclass(frozen=True)
+class Job:
+    """One line of a file."""
+
+    site: str
+    link: str
+    visits: int
+    churn: float
+    beacons: bool
+
+    @property
+    def page(self) -> Page:
+        size_class, _, seed = self.site.rpartition("-")
+        return generate_page(size_class, int(seed)) if size_class in SIZE_CLASSES else load_page(self.site)
+
+    @property
+    def scenario(self) -> Scenario:
+        return Scenario(self.page, catalog.load_profile(self.link), model=catalog.load_browser_model("chromium"))
+
+    def played(self) -> dict[str, Any]:
+        """What is found, with the costs of fixed schemes where the finder does not have them."""
+        scenario = self.scenario
+        if self.visits:
+            choice = OneTeaching("adaptive", self.visits, self.churn, self.beacons)
+            lcp_ms = cost_ms(scenario, choice)
+            told = choice.taught(scenario, TEACHING_SEED, choice.configured(catalog.load_mapping)).facts["learned"]
+            return {
+                "lcp_ms": lcp_ms,
+                "order": told["order"],
+                "expected": told["expected_lcp_ratio"],
+                "left": told["left"],
+            }
+        found: dict[str, Any] = {"order": "safe", "lcp_ms": cost_ms(scenario, NamedScheme("adaptive"))}
+        if self.site in generated_sites():
+            raising = replace(scenario, raises=True)
+            found["fixed_ms"] = {name: cost_ms(scenario, NamedScheme(name)) for name in fixed_schemes()}
+            found["raising_ms"] = {name: cost_ms(raising, NamedScheme(name)) for name in RAISED}
+        return found
 
 
-def play(job: tuple[str, str, int, float, bool]) -> dict[str, Any]:
-    site, link, visits, churn, beacons = job
-    network = catalog.load_profile(link)
-    scenario = Scenario(load_page(site), network, model=catalog.load_browser_model("chromium"))
-    player, seeds = Player(PaintReader), [1, 2, 3, 4] if network.is_random else [1]
-    found: dict[str, Any] = {"site": site, "link": link, "visits": visits, "churn": churn, "beacons": beacons}
-    if not visits:
-        return {**found, "order": "safe", "lcp_ms": round(cost_ms(player, scenario, NamedScheme("adaptive"), seeds), 3)}
-    choice = OneTeaching("adaptive", visits, churn, beacons)
-    found["lcp_ms"] = round(cost_ms(player, scenario, choice, seeds), 3)
-    learned = choice.taught(scenario, TEACHING_SEED, choice.configured(catalog.load_mapping)).facts["learned"]
-    return {**found, "order": learned["order"], "expected": learned["expected_lcp_ratio"], "left": learned["left"]}
+def cost_ms(scenario: Scenario, choice: SchemeChoice) -> float:
+    """LCP, the geometric mean over the seeds."""
+    player, seeds = Player(PaintReader), [1, 2, 3, 4] if scenario.network_of(1).is_random else [1]
+    paints = (player.play(Task(scenario, choice, seed)) for seed in seeds)
+    return round(math.exp(statistics.fmean(math.log(paint.lcp_ms) for paint in paints)), 3)
+
+
+def fixed_schemes() -> list[str]:
+    """Those of the finder."""
+    return list(json.loads(FINDER.read_text(encoding="utf-8"))["schemes"])
+
+
+def generated_sites() -> list[str]:
+    return [f"{size_class}-{seed}" for seed in range(1, PAGES_OF_A_CLASS + 1) for size_class in SIZE_CLASSES]
+
+
+def play(job: Job) -> dict[str, Any]:
+    return {**asdict(job), **job.played()}
+
+
+def missing(given: argparse.Namespace, file: Path) -> Iterator[Job]:
+    """What was asked for and is not in the file."""
+    finder = json.loads(FINDER.read_text(encoding="utf-8"))
+    sites = finder["sites"] if given.pages == "bundled" else generated_sites()
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    known = {tuple(json.loads(line)[key] for key in Job.__dataclass_fields__) for line in lines}
+    for site in given.only.split(",") if given.only else sites:
+        for link in given.links.split(",") if given.links else finder["networks"]:
+            job = Job(site, link, given.visits, given.churn, given.beacons)
+            if astuple(job) not in known:
+                yield job
 
 
 def main() -> None:
-    options = argparse.ArgumentParser()
-    options.add_argument("--visits", type=int, default=8)
-    options.add_argument("--churn", type=float, default=0.0)
-    options.add_argument("--beacons", action="store_true")
-    options.add_argument("--only", default="")
-    options.add_argument("--jobs", type=int, default=2)
+    options = argparse.ArgumentParser(description="Plays places under what visits have taught.")
+    options.add_argument(
+        "--visits", type=int, default=8, help="0: the safe order, and for generated pages the fixed schemes"
+    )
+    options.add_argument("--churn", type=float, default=0.0, help="share of URLs that are new at each visit")
+    options.add_argument("--beacons", action="store_true", help="visitors' browsers report their paints")
+    options.add_argument("--pages", choices=("bundled", "generated"), default="bundled")
+    options.add_argument("--only", default="", help="names of pages; all by default")
+    options.add_argument("--links", default="", help="names of networks; those of the finder by default")
+    options.add_argument("--jobs", type=int, default=2, help="processes that simulate")
     given = options.parse_args()
-    finder = json.loads(FINDER.read_text())
-    sites = given.only.split(",") if given.only else finder["sites"]
-    jobs = [(site, link, given.visits, given.churn, given.beacons) for site in sites for link in finder["networks"]]
-    done = [json.loads(line) for line in DATA.read_text().splitlines()] if DATA.exists() else []
-    known = {tuple(item[key] for key in ("site", "link", "visits", "churn", "beacons")) for item in done}
-    with multiprocessing.Pool(given.jobs) as pool, DATA.open("a") as file:
-        for found in pool.imap_unordered(play, [job for job in jobs if job not in known]):
-            file.write(json.dumps(found) + "\n")
-            file.flush()
+    file = BUNDLED if given.pages == "bundled" else GENERATED
+    jobs = list(missing(given, file))
+    with multiprocessing.Pool(given.jobs) as pool, file.open("a", encoding="utf-8") as lines:
+        for found in pool.imap_unordered(play, jobs):
+            lines.write(json.dumps(found) + "\n")
+            lines.flush()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import statistics
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
+from mixedsched.core.stats import paired_shift
 from mixedsched.lab.comparison import Effect
 from mixedsched.lab.study.lean import LeanStudy, read_lean
 from mixedsched.lab.study.results import StudyResult
@@ -26,6 +28,7 @@ MODELS = {
 ARMS_LEAST = 3  # to rank
 PLACES_LEAST = 4
 BLOCKS_LEAST = 6  # for an interval
+TIE = 0.02  # as a ratio of LCP: models that differ by less say nothing of a rank
 
 
 def change(effect: Effect | None, blocks: int) -> str:
@@ -96,7 +99,29 @@ def agreement(measured: LeanStudy, played: LeanStudy) -> str:
     return (
         f"Rank correlation (Spearman) of median LCP between Chromium and the models, place by place over the servers: "
         f"{mean:.2f} in the mean of {len(correlations)} places, {least:.2f} at the least. Caddy and quic-go share a model, "
-        "and so a rank."
+        "and so a rank; where servers hardly differ, their ranks are chance."
+    )
+
+
+def told_apart(measured: LeanStudy, played: LeanStudy) -> str:
+    """In words: how the models rank those pairs of servers that Chromium tells apart, where ranks are not chance."""
+    simulated = medians(played)
+    alike = ties = pairs = 0
+    for place in measured.result.places:
+        models = simulated.get((place.site, place.link), {})
+        lcp_ms = {arm.label: place.row(number, "lcp_ms") for number, arm in enumerate(measured.result.arms)}
+        for one, other in itertools.combinations([label for label in lcp_ms if MODELS[label] in models], 2):
+            found = paired_shift(np.log(lcp_ms[one] / lcp_ms[other]))
+            if found.pairs < BLOCKS_LEAST or found.interval.low <= 0 <= found.interval.high:
+                continue
+            pairs += 1
+            ratio = models[MODELS[one]] / models[MODELS[other]]
+            ties += abs(ratio - 1) < TIE
+            alike += abs(ratio - 1) >= TIE and (ratio > 1) == (found.shift > 0)
+    return (
+        f"Of the {pairs} pairs of servers whose LCP differs in Chromium at a place (the paired 95 % interval excludes zero), "
+        f"the models rank {alike} alike and {pairs - alike - ties} the other way round; {ties} differ by less than "
+        f"{TIE * 100:.0f} % in the models."
     )
 
 
@@ -108,7 +133,9 @@ def write_readme() -> None:
     rows = [f"| site | network | server | blocks | {heads} |", "|---|---|---|---:|" + "---|" * len(METRICS)]
     if "browser" in studies:
         rows += place_rows(studies["browser"].result)
-    told = agreement(studies["browser"], studies["models"]) if len(studies) == len(files) else "Not played yet."
+    told = "Not played yet."
+    if len(studies) == len(files):
+        told = "\n\n".join(tell(studies["browser"], studies["models"]) for tell in (agreement, told_apart))
     text = TEXT.read_text(encoding="utf-8").replace("@PLACES@", "\n".join(rows)).replace("@MODELS@", told)
     (HERE / "README.md").write_text(text, encoding="utf-8")
 

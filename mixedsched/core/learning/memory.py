@@ -226,7 +226,8 @@ class PageMemory:
         item = visit.requests[place]
         if not place:
             return
-        had_by_ms = item.requested_ms - (visit.connection.rtt_ms or 0.0) + SLACK_MS
+        rtt_ms = item.rtt_ms if item.rtt_ms is not None else visit.connection.rtt_ms or 0.0
+        had_by_ms = item.requested_ms - rtt_ms + SLACK_MS
         role.offsets = [*role.offsets, visit.document_bytes_at(had_by_ms)][-MAX_OFFSETS:]
         for other, number in zip(visit.requests, numbers, strict=True):
             if number is None or number == role.number or other.last_byte_ms is None or other.last_byte_ms > had_by_ms:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from mixedsched.core.learning.learned import LearnedPage
@@ -17,17 +17,21 @@ MARGIN_BYTES = 400
 LIKELY = 0.02
 """Guesses below that do not count where bytes of the document are kept back."""
 
-Document = Literal["needed", "staged", "head", "patient", "safe"]
+Document = Literal["needed", "staged", "head", "gradual", "patient", "safe"]
 Images = Literal["value", "likely", "request", "shared", "safe"]
 _AFTER_BLOCKING = levels.BLOCKING + 1
 
 
 @dataclass(frozen=True, slots=True)
 class OrderRecipe:
-    """How a plan is made. document: how much of it goes before all else: what names anything that may be waited for, in one go
-    (needed) or that beyond the head after what blocks (staged); what names what blocks (head); the same, and the rest behind
-    images (patient). images: by size over belief (value), the likeliest first (likely), as asked for (request), or together
-    (shared, in turns of so many packets)."""
+    """How a plan is made.
+
+    document: how much of it goes before all else: what names anything that may be waited for, in one go (needed), or that
+    beyond the head after what blocks (staged); what names what blocks (head); the same, and the rest behind images (patient);
+    or only so much as is safe, what names more of what blocks after what is known of that, and the rest behind images
+    (gradual). images: by size over belief (value), the likeliest first (likely), as asked for (request), or together (shared,
+    in turns of so many packets).
+    """
 
     document: Document = "safe"
     images: Images = "safe"
@@ -48,7 +52,7 @@ SAFE_RECIPE = OrderRecipe(others_last=False)
 
 def first_round() -> list[OrderRecipe]:
     """How the document goes."""
-    kinds: tuple[Document, ...] = ("needed", "staged", "head", "patient")
+    kinds: tuple[Document, ...] = ("needed", "staged", "head", "gradual", "patient")
     return [SAFE_RECIPE, *(OrderRecipe(document, "value") for document in kinds)]
 
 
@@ -74,6 +78,9 @@ def plan_of(recipe: OrderRecipe, learned: LearnedPage) -> OrderPlan:
     roles = []
     for item in learned.page.resources:
         turn, why = _turn(item, recipe, learned, waited, images)
+        turn = replace(
+            turn, client=None, if_firefox=None
+        )  # what is learned is for all; a plan says nothing of who asks
         role = learned.roles[item.id]
         roles.append(
             PlannedRole(role.path, role.kind, role.size_bytes, role.priority, round(role.position, 2), turn, why)
@@ -114,6 +121,11 @@ def _document_turn(recipe: OrderRecipe, learned: LearnedPage, safe: LevelTurn) -
             return LevelTurn(levels.DOCUMENT, early=parts if everything > blocking else parts[:1])
         case "head":
             return LevelTurn(levels.SMALL + 1, early=((blocking, levels.HEAD),))
+        case "gradual":
+            parts = ((levels.HEAD_BYTES, levels.HEAD), (blocking, _AFTER_BLOCKING))
+            return LevelTurn(
+                levels.DOCUMENT, early=parts if blocking > levels.HEAD_BYTES else ((blocking, levels.HEAD),)
+            )
         case "patient":
             return LevelTurn(levels.DOCUMENT, early=((blocking, levels.HEAD),))
         case "safe":
@@ -194,6 +206,7 @@ def _why(recipe: OrderRecipe) -> str:
         "needed": "first so much of the document as names all that is waited for",
         "staged": "the document's head, what blocks, then what names images",
         "head": "the document's head, what blocks, the rest of the document before images",
+        "gradual": "the document's beginning, what blocks, what names more of it, images, then the rest of the document",
         "patient": "the document's head, what blocks, images, then the rest of the document",
         "safe": "the document as is safe",
     }

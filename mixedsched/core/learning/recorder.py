@@ -22,6 +22,8 @@ from mixedsched.model.request import Request
 MOMENT_MS = 40.0
 """Repeats that are no further apart are of one loss."""
 FEWEST_MOMENTS = 3
+QUEUED = 1.5
+"""From this ratio of the longest round trip to the shortest on, there is a queue that may overflow."""
 PACKET_BYTES = 1160
 RATE_BYTES = 30_000
 """What tells of a rate at least: less leaves with the first flights, as fast as the server can send."""
@@ -45,12 +47,22 @@ class _Held:
     ended_s: float
 
 
+@dataclass(slots=True)
+class _Moment:
+    """Data was sent again."""
+
+    at_ms: float
+    """When the latest of it was."""
+    again_bytes: int
+    rtt_ms: float | None
+
+
 class VisitRecorder:
     """Listens to the decisions of one connection and makes visits of them; h3.events.DecisionObserver. Must not raise.
 
     take: told of each visit when it is over. order: asked for the name of the order in force when a visit begins.
-    connection: asked for what the transport knows when it ends. beacons: whether requests under the reserved path are read; a
-    visit without one then waits a while for it, as a page reports when another one takes its place.
+    connection: asked for what the transport knows, at each request and when the visit ends. beacons: whether requests under the
+    reserved path are read; a visit without one then waits a while for it, as a page reports when another one takes its place.
 
     A visit has what its page asks for: not what is fetched in advance for another page, nor what another page of this
     connection asks for, which the browser shows again without asking for its document.
@@ -79,7 +91,8 @@ class VisitRecorder:
         self._main = -1
         self._progress: list[tuple[float, int]] = []
         self._all_bytes = 0
-        self._repeats: list[tuple[float, int]] = []  # (ms, bytes sent again), a moment each
+        self._repeats: list[_Moment] = []
+        self._longest_rtt_ms = 0.0
         self._latest_ms: float | None = None  # when something left last
         self._idle_ms = self._idle_before_end_ms = 0.0  # in all, and until the latest response was complete
 
@@ -120,6 +133,7 @@ class VisitRecorder:
             incremental=request.signal.incremental,
             requested_ms=(now_s - self._began_s) * 1000,
             referrer=None if request.referrer is None else request.referrer[:MAX_PATH],
+            rtt_ms=self._latest_rtt_ms(),
         )
 
     def scheduled(self, now_s: float, stream_id: int, size_bytes: int, again_bytes: int, packet: int) -> None:  # noqa: ARG002
@@ -164,7 +178,7 @@ class VisitRecorder:
             visit = Visit(
                 tuple(self._requests.values()),
                 tuple(self._progress),
-                SeenNetwork(known.rtt_ms, rate_bps, *self._losses()),
+                SeenNetwork(known.rtt_ms, rate_bps, *self._losses(known.rtt_ms)),
                 self._order,
             )
             self._pages.append(self._requests[self._main].path)
@@ -173,7 +187,7 @@ class VisitRecorder:
             else:
                 self._take(visit if self._beacon is None else replace(visit, beacon=self._beacon.beacon))
         self._main, self._requests, self._progress = -1, {}, []
-        self._all_bytes, self._repeats, self._beacon = 0, [], None
+        self._all_bytes, self._repeats, self._longest_rtt_ms, self._beacon = 0, [], 0.0, None
         self._latest_ms, self._idle_ms, self._idle_before_end_ms = None, 0.0, 0.0
 
     def _release(self, now_s: float, after_s: float) -> None:
@@ -214,15 +228,25 @@ class VisitRecorder:
             and request.referrer[:MAX_PATH] != self._requests[self._main].path
         )
 
-    def _note_repeat(self, now_ms: float, again_bytes: int) -> None:
-        if self._repeats and now_ms - self._repeats[-1][0] < MOMENT_MS:
-            self._repeats[-1] = (now_ms, self._repeats[-1][1] + again_bytes)
-        elif len(self._repeats) < MAX_POINTS:
-            self._repeats.append((now_ms, again_bytes))
+    def _latest_rtt_ms(self) -> float | None:
+        rtt_ms = self._connection().latest_rtt_ms
+        self._longest_rtt_ms = max(self._longest_rtt_ms, rtt_ms or 0.0)
+        return rtt_ms
 
-    def _losses(self) -> tuple[float, float]:
-        """Share of packets lost, and how many in a row. The largest moment is left out: a queue overflows once or twice."""
-        sizes = sorted(size_bytes for _, size_bytes in self._repeats)[:-1]
+    def _note_repeat(self, now_ms: float, again_bytes: int) -> None:
+        if self._repeats and now_ms - self._repeats[-1].at_ms < MOMENT_MS:
+            self._repeats[-1].at_ms = now_ms
+            self._repeats[-1].again_bytes += again_bytes
+        elif len(self._repeats) < MAX_POINTS:
+            self._repeats.append(_Moment(now_ms, again_bytes, self._latest_rtt_ms()))
+
+    def _losses(self, least_rtt_ms: float | None) -> tuple[float, float]:
+        """Share of packets lost, and how many in a row. Left out is what a full queue has dropped: losses while round trips
+        were long, and the largest moment, as a queue may overflow before a round trip shows it."""
+        full_ms = math.inf
+        if least_rtt_ms is not None and self._longest_rtt_ms > QUEUED * least_rtt_ms:
+            full_ms = (least_rtt_ms + self._longest_rtt_ms) / 2
+        sizes = sorted(item.again_bytes for item in self._repeats if item.rtt_ms is None or item.rtt_ms < full_ms)[:-1]
         if len(sizes) < FEWEST_MOMENTS or not self._all_bytes:
             return 0.0, 1.0
         return sum(sizes) / self._all_bytes, max(1.0, sum(sizes) / len(sizes) / PACKET_BYTES)

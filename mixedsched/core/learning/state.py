@@ -119,7 +119,8 @@ class PageState:
         paints = self._paints(visit) if is_whole else None  # one with a cache is sooner, whatever its order
         if paints is not None:
             self.guard.note(visit.order, 0 if place is None else place, *paints, told=visit.beacon is not None)
-            self.guard.judge(self.names)
+            if self.guard.judge(self.names) and all(name in self.guard.left for name in self.names):
+                self.thought = self.memory.learned_from  # search others at once, not only after many more visits
 
     def propose(self, proposals: Sequence[Proposal]) -> None:
         """Orders that were searched for what is known now. What came of orders of the same name still counts."""

@@ -43,6 +43,9 @@ class SeenRequest:
     """Whether the response told its length at its beginning."""
     is_unsent: bool = False
     """Whether there is a body that was not sent, as the client had it: then its size is not known, and nobody waited."""
+    rtt_ms: float | None = None
+    """The latest round trip when it was asked for, with the queues of that moment: what had left so long ago was at the client.
+    None: the shortest one must do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class SeenNetwork:
     """Share of packets that are lost again and again, wherever one looks; losses of a single moment are a full queue."""
     burst_packets: float = 1.0
     """How many packets in a row are lost at a time, on average."""
+    latest_rtt_ms: float | None = None
+    """The round trip of the packet that was acknowledged last."""
 
 
 @dataclass(frozen=True, slots=True)

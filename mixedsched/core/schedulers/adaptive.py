@@ -2,7 +2,7 @@
 
 from mixedsched.core.schedulers._turns import LevelTurns
 from mixedsched.core.schedulers._wire_rules import turn_of
-from mixedsched.model.scheme import LEARNING, Scheme
+from mixedsched.model.scheme import LEARNING, Parameter, Scheme
 
 SCHEMES = (
     Scheme(
@@ -14,6 +14,14 @@ SCHEMES = (
         needs="kind, size, Chromium's signal; a memory of earlier visits (serve --memory, simulate --visits)",
         create=lambda _: LevelTurns(),
         place=lambda request, _mapping, _values: turn_of(request),
+        parameters=(
+            Parameter(
+                "beacons",
+                "whether browsers report their paints at the visits that it learns from",
+                default="no",
+                choices=("no", "yes"),
+            ),
+        ),
         group=LEARNING,
     ),
 )

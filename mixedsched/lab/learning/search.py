@@ -34,9 +34,9 @@ REFINED = 4
 _SEEDS_FROM = 5_000_000
 
 
-def adaptive_scheme() -> ConfiguredScheme:
-    """The scheme without a memory."""
-    return configure("adaptive", SCHEMES, _no_mapping)
+def adaptive_scheme(spec: str = "adaptive") -> ConfiguredScheme:
+    """The scheme without a memory. spec: as users write it, with parameters. Raises UsageError for wrong ones."""
+    return configure(spec, SCHEMES, _no_mapping)
 
 
 def _no_mapping(name: str, _switches: Mapping[str, str]) -> PriorityMapping:
@@ -68,9 +68,11 @@ def search(
     for profile, share in usually:
         quick.add(Discoveries.of(with_round_trips(page, profile.rtt_ms), model, awaited), pipe_of(profile), share)
     for recipe in first_round():
-        quick.try_out(recipe)
+        if recipe.name not in left:
+            quick.try_out(recipe)
     for recipe in next_round(quick.best):
-        quick.try_out(recipe)
+        if recipe.name not in left:
+            quick.try_out(recipe)
     trials = quick
     if usually:
         trials, discoveries = _Trials(learned, model, goes_on), Discoveries.of(page, model, awaited)

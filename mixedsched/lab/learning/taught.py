@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 from mixedsched.core.learning.plan import with_plan
 from mixedsched.core.learning.state import PageState
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.lab.learning.school import page_of_visit, teach
+from mixedsched.lab.learning.search import adaptive_scheme
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import Taught
 from mixedsched.model.scheme import ConfiguredScheme, MappingLoader, configure
@@ -21,6 +22,11 @@ def is_adaptive(spec: str) -> bool:
     return spec.partition(":")[0] == ADAPTIVE
 
 
+def asks_for_beacons(spec: str) -> bool:
+    """Whether a scheme as users write it learns from paints that browsers report. Raises UsageError for wrong parameters."""
+    return is_adaptive(spec) and adaptive_scheme(spec).values["beacons"] == "yes"
+
+
 @dataclass(frozen=True, slots=True)
 class TaughtScheme:
     """`adaptive`, which plays `visits` visits to learn from before the load that is told. churn: the share of URLs that are new
@@ -30,6 +36,11 @@ class TaughtScheme:
     visits: int
     churn: float = 0.0
     beacons: bool = False
+
+    @classmethod
+    def of(cls, spec: str, visits: int, churn: float = 0.0, *, beacons: bool = False) -> Self:
+        """beacons: also where the spec does not ask for them."""
+        return cls(spec, visits, churn, beacons or asks_for_beacons(spec))
 
     @property
     def code(self) -> str:

@@ -11,7 +11,7 @@ from mixedsched.core.sim.load import PlayedLoad, ResourceTimes, Rung
 from mixedsched.core.sim.pipe import PipeOptions
 from mixedsched.core.sim.record import Recorder, Weighting
 from mixedsched.errors import PageLoadError, UsageError
-from mixedsched.lab.learning.taught import TaughtScheme, is_adaptive
+from mixedsched.lab.learning.taught import TaughtScheme, asks_for_beacons, is_adaptive
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import NamedScheme, Task, play_whole
 from mixedsched.model.browser_model import IDEAL, BrowserModel
@@ -107,15 +107,16 @@ def with_visits(
 ) -> tuple[NamedScheme | TaughtScheme, ...]:
     """The schemes, with visits to learn from for `adaptive`. Raises UsageError where there is nobody to learn from them."""
     if not visits:
-        if churn or beacons:
-            raise UsageError("--churn and --beacons belong to visits", fix="say how many with --visits")
+        if churn or beacons or any(asks_for_beacons(item.spec) for item in schemes):
+            raise UsageError("churn and beacons belong to visits", fix="say how many with --visits")
         return tuple(schemes)
     if not any(is_adaptive(item.spec) for item in schemes):
         raise UsageError("--visits is for scheme adaptive", why="no other scheme learns", fix="add it to --scheme")
     if not 0 <= churn <= 1:
         raise UsageError(f"--churn {churn:g} is not possible", why="it is a share of URLs", fix="a number from 0 to 1")
     return tuple(
-        TaughtScheme(item.spec, visits, churn, beacons) if is_adaptive(item.spec) else item for item in schemes
+        TaughtScheme.of(item.spec, visits, churn, beacons=beacons) if is_adaptive(item.spec) else item
+        for item in schemes
     )
 
 

@@ -43,7 +43,7 @@ def schemes_of(study: Study) -> list[NamedScheme | TaughtScheme]:
     """The arms of a simulated study."""
     mapping = None if study.mapping is None else study.located(study.mapping)
     return [
-        TaughtScheme(spec, study.visits) if study.visits and is_adaptive(spec) else NamedScheme(spec, mapping)
+        TaughtScheme.of(spec, study.visits) if study.visits and is_adaptive(spec) else NamedScheme(spec, mapping)
         for spec in study.arms
     ]
 

@@ -158,6 +158,7 @@ PRIVATE: dict[str, tuple[str, ...]] = {
         "_pacer",
         "_pto_count",
         "_rtt_initialized",
+        "_rtt_latest",
         "_rtt_min",
         "_rtt_smoothed",
     ),

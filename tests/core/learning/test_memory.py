@@ -174,3 +174,22 @@ def test_made_up_requests_cannot_make_it_grow_beyond_its_bound() -> None:
         ]
         memory.learn(visit([*requests()[:1], *flood]))
         assert len(memory.roles) <= MAX_ROLES
+
+
+def test_what_a_client_had_is_judged_by_the_round_trip_of_that_moment() -> None:
+    """A full queue delays the document: by the shortest round trip, all of it would have been there before the image was asked
+    for, and sending that sooner would seem to be of no use."""
+    offsets = []
+    for rtt_ms in (None, 260.0):
+        memory = PageMemory("/")
+        memory.learn(
+            visit(
+                [
+                    *requests()[:3],
+                    replace(seen("/late.jpg", Kind.IMAGE, 90_000, ChromiumPriority.HIGH, 300.0), rtt_ms=rtt_ms),
+                ]
+            )
+        )
+        (image,) = [role for role in memory.roles.values() if role.path == "/late.jpg"]
+        offsets += image.offsets
+    assert offsets == [10_000, 5000]

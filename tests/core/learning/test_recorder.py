@@ -1,3 +1,4 @@
+import itertools
 from dataclasses import replace
 
 from mixedsched.core.learning.networks import MAX_CLASSES, NetworkClass, note, usual
@@ -104,10 +105,12 @@ def test_a_page_that_leaves_with_the_first_flight_tells_no_rate() -> None:
 
 
 def test_losses_of_a_single_moment_are_a_full_queue_and_those_of_many_are_the_network() -> None:
-    def visited(moments: list[float]) -> Visit:
+    def visited(moments: list[float], longest_rtt_ms: float = 50.0, rtt_ms: float = 50.0) -> Visit:
         visits: list[Visit] = []
-        recorder = VisitRecorder(visits.append)
+        latest = itertools.chain([None, longest_rtt_ms], itertools.repeat(rtt_ms))
+        recorder = VisitRecorder(visits.append, connection=lambda: SeenNetwork(50.0, latest_rtt_ms=next(latest)))
         recorder.placed(0.0, 0, document(0), "")
+        recorder.placed(0.0, 4, image(4, ChromiumPriority.LOW), "")
         for number in range(100):
             recorder.scheduled(number / 100, 0, 1160, 0, number)
         for at_s in moments:
@@ -116,7 +119,10 @@ def test_losses_of_a_single_moment_are_a_full_queue_and_those_of_many_are_the_ne
         return visits[0]
 
     assert visited([0.50, 0.51, 0.52, 0.53, 0.54]).connection.loss_ratio == 0.0
-    assert visited([0.1, 0.3, 0.5, 0.7, 0.9]).connection.loss_ratio > 0.02
+    many = [0.1, 0.3, 0.5, 0.7, 0.9]
+    assert visited(many).connection.loss_ratio > 0.02
+    assert visited(many, 400.0, 350.0).connection.loss_ratio == 0.0, "the queue was full each time"
+    assert visited(many, 400.0, 80.0).connection.loss_ratio > 0.02, "the queue was full at another time"
 
 
 def test_networks_that_are_alike_are_one_class_and_there_are_only_so_many() -> None:
@@ -129,3 +135,15 @@ def test_networks_that_are_alike_are_one_class_and_there_are_only_so_many() -> N
     assert abs(sum(share for _, share in usual(classes, 6)) - 1) < 0.5
     assert note([], SeenNetwork()) is None
     assert all(item.profile.down.rate_bps for item in classes)
+
+
+def test_a_request_has_the_round_trip_of_its_moment() -> None:
+    visits: list[Visit] = []
+    latest = iter((None, 60.0, 310.0, 90.0))
+    recorder = VisitRecorder(visits.append, connection=lambda: SeenNetwork(50.0, latest_rtt_ms=next(latest)))
+    recorder.placed(0.0, 0, document(0), "")
+    for number, path in ((4, "/a.png"), (8, "/b.png")):
+        recorder.placed(0.1, number, image(number, ChromiumPriority.HIGH, path), "")
+    recorder.finish()
+    assert [item.rtt_ms for item in visits[0].requests] == [None, 60.0, 310.0]
+    assert visits[0].connection.rtt_ms == 50.0

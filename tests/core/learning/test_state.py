@@ -111,6 +111,19 @@ def test_an_order_by_which_paints_come_later_is_left() -> None:
     assert state.settled() is None
 
 
+def test_others_are_searched_as_soon_as_all_orders_are_left() -> None:
+    state = known()
+    state.propose([Proposal(plan(state), 1.0, 0.8)])
+    assert not state.wants_thought
+    for _ in range(3):
+        late = [replace(item, last_byte_ms=(item.last_byte_ms or 0.0) + 900) for item in requests()]
+        state.learn(visit(late, state.proposals[0].plan.name))
+    assert state.guard.left
+    assert state.wants_thought, "though the next search is due after ten visits"
+    state.propose([])
+    assert not state.wants_thought, "where none is found, the next search is due after more visits"
+
+
 def test_orders_are_searched_after_a_few_visits_and_then_more_and_more_seldom() -> None:
     state, thoughts = PageState.of("/"), []
     for number in range(1, 41):

@@ -33,8 +33,13 @@ def requests() -> list[SeenRequest]:
     ]
 
 
-def visit(items: Sequence[SeenRequest] | None = None, order: str = "safe") -> Visit:
-    return Visit(tuple(requests() if items is None else items), ((10.0, 5000), (100.0, 10_000)), NETWORK, order)
+def visit(
+    items: Sequence[SeenRequest] | None = None,
+    order: str = "safe",
+    *,
+    progress: tuple[tuple[float, int], ...] = ((10.0, 5000), (100.0, 10_000)),
+) -> Visit:
+    return Visit(tuple(requests() if items is None else items), progress, NETWORK, order)
 
 
 def renamed(items: Sequence[SeenRequest], *places: int) -> list[SeenRequest]:

@@ -8,8 +8,10 @@ import pytest
 from mixedsched.core.sim.pipe import PipeOptions
 from mixedsched.lab.learning.churn import churned
 from mixedsched.lab.learning.school import learn, teach
+from mixedsched.lab.learning.taught import TaughtScheme
 from mixedsched.lab.play.scenario import Scenario
-from mixedsched.lab.play.simulation import simulate
+from mixedsched.lab.play.simulation import simulate, with_visits
+from mixedsched.lab.play.task import NamedScheme
 from mixedsched.model.page import Page
 from mixedsched.world import catalog
 from tests.command import run
@@ -49,6 +51,18 @@ def test_visits_teach_what_is_seen_though_names_change(churn: float) -> None:
         "lcp"
     ]
     assert after < 0.8 * before
+
+
+def test_beacons_are_asked_for_as_a_parameter_too() -> None:
+    (asked,) = with_visits([NamedScheme("adaptive:beacons=yes")], 4)
+    (told,) = with_visits([NamedScheme("adaptive")], 4, beacons=True)
+    (silent,) = with_visits([NamedScheme("adaptive:beacons=no")], 4)
+    states = [
+        teach(scenario(), item.visits, beacons=item.beacons)
+        for item in (asked, told, silent)
+        if isinstance(item, TaughtScheme)
+    ]
+    assert [state.told.visits for state in states] == [4, 4, 0]
 
 
 def test_after_a_redesign_the_safe_order_is_back() -> None:
@@ -96,6 +110,8 @@ def test_churn_renames_a_share_of_all_but_the_document() -> None:
     [
         (("--scheme", "eps", "--visits", "3"), "--visits is for scheme adaptive"),
         (("--scheme", "adaptive", "--churn", "0.2"), "belong to visits"),
+        (("--scheme", "adaptive:beacons=yes"), "belong to visits"),
+        (("--scheme", "adaptive:beacons=maybe", "--visits", "3"), "beacons=maybe is not possible"),
         (("--scheme", "adaptive", "--visits", "3", "--churn", "7"), "--churn 7 is not possible"),
     ],
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mixedsched.core.learning.state import PageState
 from mixedsched.core.learning.visit import Beacon, SeenNetwork
-from mixedsched.lab.learning.search import search
+from mixedsched.lab.learning.search import REFINED, search
 from mixedsched.world import catalog
 from tests.core.learning.visits import requests, visit
 
@@ -27,3 +27,16 @@ def test_orders_are_ranked_for_each_class_of_networks() -> None:
     alone = search(state.memory, state.classes[:1], CHROMIUM)
     assert alone
     assert all(not item.by_network and item.everywhere for item in alone)
+
+
+def test_orders_that_the_guard_has_left_make_room_for_others() -> None:
+    state = PageState.of("/")
+    largest = Beacon(500, 900, requests()[5].path)
+    for _ in range(4):
+        state.learn(replace(visit(), beacon=largest))
+    left: list[str] = []
+    while found := search(state.memory, state.classes, CHROMIUM, left=left):
+        names = [item.plan.name for item in found]
+        assert not {*names} & {*left}
+        left += names
+    assert len(left) > REFINED, "of those that are left none takes the place of one that might do"

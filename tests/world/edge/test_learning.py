@@ -74,3 +74,16 @@ def test_what_visitors_asked_for_and_its_sizes_are_remembered(tmp_path: Path, is
 def test_pages_of_several_hosts_have_no_memory_together(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="several --host"):
         memory_settings("adaptive", tmp_path / "memory.sqlite", hosts=2)
+
+
+def test_beacons_are_asked_for_as_a_parameter_of_the_scheme_too(tmp_path: Path) -> None:
+    file = tmp_path / "memory.sqlite"
+    by_parameter, by_option = (
+        memory_settings("adaptive:beacons=yes", file),
+        memory_settings("adaptive", file, beacons=True),
+    )
+    assert by_parameter == by_option
+    assert by_option is not None
+    assert by_option.beacons
+    with pytest.raises(UsageError, match="of no use without --memory"):
+        memory_settings("adaptive:beacons=yes", None)

@@ -302,6 +302,12 @@ class ScheduledConnection(CreditedConnection):
         return shortest_s * 1000 if shortest_s < math.inf else None
 
     @property
+    def latest_rtt_ms(self) -> float | None:
+        """The round trip of the packet that was acknowledged last, without the client's delay; None before the first."""
+        latest_s = self._loss._rtt_latest
+        return latest_s * 1000 if latest_s > 0 else None
+
+    @property
     def request_stream_limit(self) -> int:
         """How many request streams the client may have opened in all; stream IDs below 4 times that are legal."""
         return self._local_max_streams_bidi.value
