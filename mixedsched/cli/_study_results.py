@@ -88,7 +88,7 @@ def export(
         Path | None, typer.Option("--out", help="File to write; by default stdout.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Export every load of a study, failed ones too: rows of CSV, JSON or Parquet, or a file from which a study goes on."""
+    """Export every load of a study, failed ones too: rows of CSV, JSON or Parquet, or a file from which a study continues."""
     if form is _Format.LOADS:
         _export_loads(folder, store, study, file)
         return
@@ -161,7 +161,7 @@ def _file_of(stored: StoredStudy, folder: Path) -> Path:
 
 
 def command_of(file: Path | None, folder: Path | None, store: str | None, browser: str = Browser.CHROMIUM) -> str:
-    """The command that goes on with a study; "" if its file is not known."""
+    """The command that continues a study; "" if its file is not known."""
     if file is None:
         return ""
     words = ["mixedsched", "study", "run", str(file)]
