@@ -161,7 +161,7 @@ def _file_of(stored: StoredStudy, folder: Path) -> Path:
 
 
 def command_of(file: Path | None, folder: Path | None, store: str | None, browser: str = Browser.CHROMIUM) -> str:
-    """The command that continues a study; "" if its file is not known."""
+    """The command that goes on with a study; "" if its file is not known."""
     if file is None:
         return ""
     words = ["mixedsched", "study", "run", str(file)]

@@ -59,8 +59,9 @@ def failed() -> str:
     lines = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
     bad = [row for row in lines if row["why"]]
     reasons = sorted({row["why"].partition(":")[0] for row in bad})
-    why = f" ({', '.join(reasons)})" if bad else ""
-    return f"Loads without a result, which were repeated: {len(bad)} of {len(lines)}{why}."
+    return f"{len(bad)} of {len(lines)} loads gave no result and were repeated" + (
+        f" ({', '.join(reasons)})." if bad else "."
+    )
 
 
 def versions() -> str:

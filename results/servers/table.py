@@ -108,7 +108,7 @@ def write_readme() -> None:
     rows = [f"| site | network | server | blocks | {heads} |", "|---|---|---|---:|" + "---|" * len(METRICS)]
     if "browser" in studies:
         rows += place_rows(studies["browser"].result)
-    told = agreement(studies["browser"], studies["models"]) if len(studies) == len(files) else "Not measured yet."
+    told = agreement(studies["browser"], studies["models"]) if len(studies) == len(files) else "Not played yet."
     text = TEXT.read_text(encoding="utf-8").replace("@PLACES@", "\n".join(rows)).replace("@MODELS@", told)
     (HERE / "README.md").write_text(text, encoding="utf-8")
 

@@ -27,4 +27,4 @@ def test_the_page_is_that_of_the_committed_loads(tmp_path: Path) -> None:
 
 def test_without_loads_of_chromium_the_page_says_so(tmp_path: Path) -> None:
     folder = shutil.copytree(RESULTS, tmp_path / "servers", ignore=shutil.ignore_patterns("browser.parquet"))
-    assert "Not measured yet." in told(folder)
+    assert "Not played yet." in told(folder)
