@@ -16,7 +16,7 @@ contains `tune.json`, the report, and the files to ship, if there are any.
 
 - *LCP today*: of the best baseline, its median in the proof; simulated where no browser was used (marked ~).
 - *change*: of the LCP, tuned against that baseline, over new seeds, with its 95 % interval; simulated ones have none.
-- *room*: how far the baseline's simulated LCP is above the earliest that the network allows; under 10 % nobody can gain 10 %.
+- *room*: how far the baseline's simulated LCP is above the earliest that the network allows; below 10 % no order can gain 10 %.
 - *FCP*, *LCP against sequential*: measured changes, where `sequential` was an arm of the proof.
 
 | site | network | outcome | best baseline | LCP today | change | room | FCP | LCP against sequential |

@@ -73,7 +73,7 @@ def _page(places: Sequence[Place], ended: Sequence[Place]) -> Iterator[str]:
         "from seed to seed; Speed Index is an estimate. Both orders are judged over seeds that neither search has used.\n"
     )
     counts = ", ".join(f"{NAMES[link]}: {len(found)}" for link, found in _by_link(places).items())
-    yield f"Places so far (of 20 sites each): {counts}. {len(places) - len(ended)} did not end.\n"
+    yield f"Places so far (of 20 sites each): {counts}. Places that did not end: {len(places) - len(ended)}.\n"
     yield "## Speed Index against the order of Chrome\n"
     yield (
         "Medians over sites with intervals of 95 % over sites, the best tenth, the worst site, and the shares of sites that "

@@ -76,9 +76,7 @@ BeaconOption = Annotated[
         help="Append to documents a script that reports paints to this server, for the memory; no cookie, no identifier.",
     ),
 ]
-BudgetOption = Annotated[
-    str, typer.Option(help="Time to spend in all; more time gives a surer answer.", metavar="TIME")
-]
+BudgetOption = Annotated[str, typer.Option(help="Total time; more time gives a surer answer.", metavar="TIME")]
 ResultsOption = Annotated[
     Path | None, typer.Option("--out", help="Folder for the results; by default one in runs/.", metavar="DIR")
 ]

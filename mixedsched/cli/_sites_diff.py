@@ -26,7 +26,7 @@ def diff(
 ) -> None:
     """Show what differs between two recordings, sites or pages: resources added, removed, changed, and their order.
 
-    Resources with the same host and path are taken for the same; of several, those whose queries have most in common.
+    Resources are matched by host and path, and among several by the most similar query.
     """
     found = difference(open_described(before), open_described(after))
     if as_json:

@@ -88,7 +88,7 @@ def export(
         Path | None, typer.Option("--out", help="File to write; by default stdout.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Export every load of a study, failed ones too: rows of CSV, JSON or Parquet, or a file from which a study goes on."""
+    """Export every load of a study, failed ones too: rows of CSV, JSON or Parquet, or a file from which a study continues."""
     if form is _Format.LOADS:
         _export_loads(folder, store, study, file)
         return

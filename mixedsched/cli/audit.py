@@ -1,4 +1,4 @@
-"""`audit`: tells the owner of a small site whether its delivery is good, what comes too late, and what would surely help."""
+"""`audit`: tells the owner of a small site whether its delivery is good, what arrives too late, and what would surely help."""
 
 import asyncio
 import time
@@ -65,7 +65,7 @@ DEFAULT_NETWORKS = "4g,slow-4g"
 
 def register(app: typer.Typer) -> None:
     app.command(
-        epilog="Example: mixedsched audit https://example.org --networks 4g,slow-4g --budget 10m --baseline stock; "
+        epilog="Examples: mixedsched audit https://example.org --networks 4g,slow-4g --budget 10m --baseline stock\n\n"
         "mixedsched audit agency --server caddy"
     )(audit)
 
@@ -106,10 +106,10 @@ def audit(
     folder: ResultsOption = None,
     as_json: Json = False,
 ) -> None:
-    """Say whether a page's delivery is good, which resources come too late and why, and what to change.
+    """Say whether a page's delivery is good, which resources arrive too late and why, and what to change.
 
     Loads the page as it is today in a real browser, looks for changes that help in simulation, and measures the best of them
-    against today's page in paired loads. Every load is stored at once, and after an interruption the same command goes on.
+    against today's page in paired loads. Every load is stored at once, and after an interruption the same command continues.
     """
     began_s = time.monotonic()
     budget_s = parse_duration_s(budget)

@@ -74,10 +74,10 @@ def calibrate(
 ) -> None:
     """Compare the order in which simulation and Chromium rank delivery schemes, and fit simulation's browser to Chromium.
 
-    Loads sites under all schemes in real Chromium, plays the same on rung stack, and reports the rank agreement of FCP and LCP
-    for each site: with the page as its manifest lists it, as one load showed it, and with the fitted browser.
+    Loads sites under all schemes in real Chromium, simulates the same on rung stack, and reports the rank agreement of FCP and
+    LCP for each site: with the page as its manifest lists it, as one load showed it, and with the fitted browser.
 
-    Every load is stored at once, and after an interruption the same command goes on.
+    Every load is stored at once, and after an interruption the same command continues.
     """
     if store is not None and store.suffix != ".toml":
         raise UsageError(f"{store} cannot be a browser model", fix="name a file that ends in .toml")

@@ -126,9 +126,9 @@ def compare(
 ) -> None:
     """Compare delivery schemes on a page over a network, in real Chromium scored by Lighthouse, or in Firefox.
 
-    Every run is stored at once, and after an interruption the same command goes on where it stopped.
+    Every run is stored at once, and after an interruption the same command continues where it stopped.
 
-    With more --blocks it adds to what is there; with --until decided it makes as many as it takes.
+    A larger --blocks adds to the stored runs; --until decided makes as many blocks as that takes.
     """
     default = (AA_SCHEME,) if aa else experiment.DEFAULT_SCHEMES
     refuse_unwritable(junit, markdown)

@@ -40,7 +40,7 @@ def conform(
     """Test which rules of HTTP/3 and of its priorities a server follows: what it does with frames, legal or not, and whose
     bytes it sends first.
 
-    Makes some 60 connections, one after another; takes 64 MB and two minutes at most. The certificate is not checked.
+    Makes some 50 connections, one after another, and takes at most 64 MB and two minutes. The certificate is not checked.
     """
     target = _target(address, path, name)
     refuse_unwritable(markdown)

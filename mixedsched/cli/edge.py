@@ -160,7 +160,7 @@ def edge(
     """Put HTTP/3 with any scheme in front of a web server, which keeps TCP and adds one `Alt-Svc` line.
 
     Prints a line for each request. SIGHUP reads certificates, mapping and rules again. When told to stop, it takes no more
-    requests and finishes those under way; told again, it stops at once.
+    requests and finishes those under way; a second signal stops it at once.
     """
     end_with_reader()
     refuse_across_workers(workers, across_connections=across_connections)

@@ -25,15 +25,15 @@ def register(app: typer.Typer) -> None:
 def generate(
     size_class: Annotated[str, typer.Option(help=f"How large: {SIZE_CLASSES}.", metavar="CLASS")] = "medium",
     seed: Annotated[int, typer.Option(help="Seed of the page; another number gives another page.")] = 1,
-    pages: Annotated[int, typer.Option(help="How many pages, with this seed and the next ones.", min=1)] = 1,
+    pages: Annotated[int, typer.Option(help="How many pages, with this and the following seeds.", min=1)] = 1,
     output: Annotated[
         Path, typer.Option("--out", help="A file; with --pages a folder. - is standard output.", metavar="FILE")
     ] = STANDARD_OUTPUT,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite existing files.")] = False,
 ) -> None:
-    """Make up a page from the measured distributions of real ones: what it consists of, who discovers what, priorities.
+    """Generate a page from measured distributions of real ones: its resources, what discovers which, priorities.
 
-    The page file has all that simulate needs; synth makes a site from it. The same class and seed give the same page.
+    The page file contains all that simulate needs; synth makes a site from it. The same class and seed give the same page.
     """
     if pages > 1 and output == STANDARD_OUTPUT:
         raise UsageError("several pages need a folder", fix="name one with --out")

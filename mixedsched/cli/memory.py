@@ -12,7 +12,7 @@ from mixedsched.errors import UsageError
 from mixedsched.units import counted
 from mixedsched.world.store import open_memory, read_memory
 
-FileArgument = Annotated[Path, typer.Argument(help="The file that serve --memory keeps.", metavar="FILE")]
+FileArgument = Annotated[Path, typer.Argument(help="The file of serve --memory or edge --memory.", metavar="FILE")]
 PageOption = Annotated[str | None, typer.Option(help="Only this page, by its path.", metavar="PATH")]
 
 
@@ -67,7 +67,7 @@ def _print(item: dict[str, Any], details: bool) -> None:
 
 
 def forget(file: FileArgument, page: PageOption = None, as_json: Json = False) -> None:
-    """Forget one page, or all of them; a server that uses the file goes on with the safe order."""
+    """Forget one page, or all of them; a server that uses the file continues with the safe order."""
     with read_memory(_known(file)):
         pass  # another database is refused before anything in it changes
     with open_memory(file) as store:

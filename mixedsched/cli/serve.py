@@ -136,7 +136,7 @@ def serve(
     """Serve a site over HTTP/3, deciding packet by packet whose bytes go next.
 
     Prints a line for each request: what was signalled, where it was placed, when its first and last byte left.
-    When told to stop, it takes no more requests and finishes those under way; told again, it stops at once.
+    When told to stop, it takes no more requests and finishes those under way; a second signal stops it at once.
     """
     end_with_reader()
     refuse_across_workers(workers, across_connections=across_connections)

@@ -1,4 +1,4 @@
-"""`simulate`: plays pages under delivery schemes in virtual time, without a browser."""
+"""`simulate`: loads pages under delivery schemes in virtual time, without a browser."""
 
 from functools import partial
 from pathlib import Path
@@ -139,7 +139,7 @@ def simulate(
     ] = None,
     qlog: Annotated[Path | None, _stack(help="Write a qlog trace of each load into a folder.", metavar="DIR")] = None,
 ) -> None:
-    """Play pages under delivery schemes in virtual time: thousands of loads a minute, with the same result every time.
+    """Simulate loads of pages under delivery schemes in virtual time: thousands a minute, with the same result every time.
 
     With several pages, a last table has the mean speed-ups.
     """

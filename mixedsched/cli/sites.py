@@ -20,10 +20,10 @@ from mixedsched.sites.site import Site
 
 sites = typer.Typer(
     cls=WithDefault,
-    help="""List the sites that there are, show what is in one, check it, compare two.
+    help="""List sites, show what one consists of, check one, compare two.
 
     A SITE is the name of a bundled or recorded one, or a folder: one with a page.json, or with an index.html. Without a command
-    sites are listed (sites agency --json); write ./show for a folder that is called like a command.""",
+    sites are listed (sites agency --json); write ./show for a folder that is named like a command.""",
     epilog="Example: mixedsched sites show agency",
 )
 

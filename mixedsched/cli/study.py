@@ -72,7 +72,7 @@ def run(
         Path | None,
         typer.Option(
             "--from",
-            help="Loads of this study to go on from, as written by `study export --format loads`.",
+            help="Loads of this study to continue from, as written by `study export --format loads`.",
             metavar="FILE",
         ),
     ] = None,
@@ -85,10 +85,10 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make the loads of a study that are not there yet, and say what all of them show.
+    """Make the loads of a study that are not stored yet, and say what all of them show.
 
-    Every load is stored at once, and after an interruption the same command goes on where it stopped. With more blocks,
-    sites, links or simulated arms in the file, it adds to what is there. Gates are asked at every place.
+    Every load is stored at once, and after an interruption the same command continues where it stopped. With more blocks,
+    sites, links or simulated arms in the file, it adds to the stored ones. Gates are judged at every place.
     """
     refuse_unwritable(junit, markdown)
     end_in_order()

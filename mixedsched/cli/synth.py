@@ -42,7 +42,7 @@ def synth(
 ) -> None:
     """Make a site from a page description: HTML, CSS, scripts, fonts and images of exactly its sizes.
 
-    They make Chromium find, prioritise and show what the description lists. What Chromium cannot do is listed. With
+    They make Chromium find, prioritize and show what the description lists. What Chromium cannot do is listed. With
     --check, exit code 5 says that fewer than 95 % of the resources have their kind and priority, that the order of
     requests correlates by less than 0.9, or that a size is off.
     """

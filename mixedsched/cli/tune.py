@@ -40,7 +40,7 @@ from mixedsched.world import catalog
 
 def register(app: typer.Typer) -> None:
     app.command(
-        epilog="Example: mixedsched tune agency --link slow-4g --budget 10m --objective lcp; "
+        epilog="Examples: mixedsched tune agency --link slow-4g --budget 10m --objective lcp\n\n"
         "mixedsched tune agency --server caddy --link slow-4g --budget 10m"
     )(tune)
 

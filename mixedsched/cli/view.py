@@ -30,8 +30,8 @@ def view(
     """Show everything in runs/ in a web page on this machine: what is running, with progress and time left; what is done,
     with verdict, report and player; two results side by side; one page over weeks.
 
-    Only those who have the printed address can open it: it holds a secret, new at every start. Ctrl-C ends the page; commands
-    that were started from it go on.
+    Only those who have the printed address can open it: it contains a secret, new at every start. Ctrl-C ends the page;
+    commands that were started from it continue.
     """
     from mixedsched.report.view.app import ViewPages
     from mixedsched.report.view.so_far import ReportsSoFar

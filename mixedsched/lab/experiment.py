@@ -149,7 +149,7 @@ def compare(
         schemes: Names with parameters: "mixed:alpha=0.5".
         link: A network profile, or its name or file.
         blocks: Paired repeats; 6 decide on one metric of two schemes, 8 on all seven.
-        until: "decided" to make more blocks until each primary effect, or each gate, is decided; see docs/measuring.md.
+        until: "decided" to make more blocks until each primary effect, or each gate, is decided; see docs/statistics.md.
         max_blocks: With `until`: the maximum; three times `blocks` by default.
         fail_if: Gates, such as "lcp > +2%"; Experiment.gates has their outcome.
         baseline: The scheme that others are measured against; the first by default.

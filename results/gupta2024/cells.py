@@ -46,7 +46,7 @@ def measured(loads: Loads, link: str, figure: str, metric: str, site: str, mixed
         if metric == "tti_ms":
             return Measured(NONE, "asked over `cdn` alone")
         is_blocked = loads.level(name, link, MIXED, metric).units > 0
-        return Measured(NONE, "sometimes 0" if is_blocked else "not played yet")
+        return Measured(NONE, "sometimes 0" if is_blocked else "no loads yet")
     return Measured(found)
 
 
@@ -113,11 +113,9 @@ def _model(loads: Mapping[str, Loads]) -> str:
                 rows.append((SHORT[metric], NAMES[site], cell("4", metric, site).words, observed.words, found.words))
     words = (
         "Lighthouse's default computes its metrics by a model of a slow phone from one fast load, as the paper may have done. "
-        "Such numbers are never told together with observed ones.\n\n"
+        "Such numbers are never combined with observed ones.\n\n"
     )
-    shown = (
-        table(("metric", "site", "paper", "observed", "by the model"), rows, left=2) if rows else "Not played yet.\n"
-    )
+    shown = table(("metric", "site", "paper", "observed", "by the model"), rows, left=2) if rows else "No loads yet.\n"
     return f"## Figure 4 by Lighthouse's own model, cdn\n\n{words}{shown}"
 
 

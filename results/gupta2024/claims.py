@@ -16,9 +16,7 @@ from published import BEST_CLS_PCT, FAST_SI_MS, FIGURE_4, FIGURES, GOOD_CLS, GOO
 from mixedsched.report.papers.verdicts import PaperClaim, Statement
 
 SEQUENTIAL, NIP, IP = FIGURES["4"], FIGURES["5a"], FIGURES["5b"]
-NO_WORK = (
-    "scripts of the stand-ins do next to nothing, and nothing shifts: those of `gupta2024-work` do what is assumed"
-)
+NO_WORK = "how much scripts work and images shift is assumed (`gupta2024-work`)"
 
 
 def claims_of(loads: Mapping[str, Loads], link: str) -> list[PaperClaim]:
@@ -63,7 +61,7 @@ def _over_standard(judge: Judge) -> list[PaperClaim]:
         judge.claim("4-FCP-best", "most on Etsy and NYT", "about 25 % each", best_first_paint),
         judge.claim("4-LCP", "LCP is earlier, and the more so the more complex a site is", "direction", largest_paint),
         judge.claim("4-LCP-best", "most on Amazon", "35 %", lambda by: [_number(by, "lcp_ms", "LCP", "amazon")]),
-        judge.claim("4-TTI", "TTI is earlier, but for a small loss on Apache", "direction", interactive),
+        judge.claim("4-TTI", "TTI is earlier, except for a small loss on Apache", "direction", interactive),
         judge.claim("4-SI-small", "Speed Index of small sites is slightly better", "direction", speed_of_small),
         judge.claim("4-SI-large", "Speed Index of StatCounter and NYT is better", "17.07 %, 15.47 %", speed_of_large),
         judge.claim("4-SI-lost", "Speed Index of Etsy and, slightly, of Amazon is worse", "direction", speed_lost),
@@ -136,7 +134,7 @@ def _over_ip(judge: Judge) -> list[PaperClaim]:
     return [
         judge.claim("5b-large", "large sites gain more over IP", "direction", large),
         judge.claim(
-            "5b-LCP", "LCP is earlier than with IP, but for a marginal loss on Apple", "direction", largest_paint
+            "5b-LCP", "LCP is earlier than with IP, except for a marginal loss on Apple", "direction", largest_paint
         ),
         judge.claim("5b-good", "and good on all others", "below 2.5 s", good),
         judge.claim(
@@ -163,7 +161,7 @@ def _in_general(judge: Judge) -> list[PaperClaim]:
 
     return [
         judge.claim("G-1", "mixed delivery is better than standard, NIP and IP delivery", "direction", better),
-        judge.claim("G-2", "it is of use to sites with many and large resources", "direction", on_large),
+        judge.claim("G-2", "it helps sites with many and large resources", "direction", on_large),
     ]
 
 

@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def twin_of(page: str) -> str:
-    """The site of a recording: the telephone's and the desktop's count once."""
+    """The site of a recording: mobile and desktop ones count once."""
     bare = page.removeprefix("cdp-").removeprefix("crux-").removesuffix("-mobile")
     return bare.removeprefix("m.").replace(".m.", ".")
 
@@ -124,8 +124,8 @@ def _tables(collections: Mapping[str, Values]) -> Iterator[str]:
     yield "# Marx et al. 2019 on three collections of pages\n"
     yield (
         "`python results/marx2019/redraw.py` makes this page and the pictures from indexes.csv and *.parquet. Gains are means "
-        "over sites of the ByteIndex of `rr` over that of the scheme, with intervals of 95 % from resampled sites; the "
-        "telephone's and the desktop's recording of a site count once. Verdicts by the rule of docs/reproductions.md.\n"
+        "over sites of the ByteIndex of `rr` over that of the scheme, with intervals of 95 % from resampled sites; a site's "
+        "mobile and desktop recordings count once. Verdicts by the rule of docs/reproductions.md.\n"
     )
     for label, column in COLUMNS.items():
         yield f"## Mean gain, {label}\n"

@@ -45,7 +45,7 @@ def bursts(judge: Judge) -> list[PaperClaim]:
             ),
             *(
                 judge.share(
-                    f"RR, better less worse at bursts of {link[5:]}",
+                    f"RR, better minus worse at bursts of {link[5:]}",
                     lambda pages, link=link: pages.balance(link, RR),
                     -1,
                     si=True,
@@ -61,7 +61,7 @@ def bursts(judge: Judge) -> list[PaperClaim]:
             judge.median("gap at bursts of 15 against random loss", against_random(gap), +1, si=True),
             *(
                 judge.share(
-                    f"WRR less RR at bursts of {link[5:]}, better less worse",
+                    f"WRR minus RR at bursts of {link[5:]}, better minus worse",
                     lambda pages, link=link: minus(pages.balance(link, WRR), pages.balance(link, RR)),
                     si=True,
                     published=0.0,
@@ -80,7 +80,7 @@ def bursts(judge: Judge) -> list[PaperClaim]:
                 +1,
             ),
             judge.share(
-                "better less worse at bursts of 15 against random loss",
+                "better minus worse at bursts of 15 against random loss",
                 against_random(lambda pages, link: pages.balance(link, EPS)),
                 si=True,
                 published=0.0,
@@ -127,7 +127,7 @@ def in_general(judge: Judge) -> list[PaperClaim]:
             "less HOL does not mean a better Speed Index; site and network decide",
             "all figures",
             judge.share(
-                "with 5 % less HOL or more, Speed Index later all the same, beyond 25 points",
+                "of those with at least 5 % less HOL: Speed Index later, beyond 25 points",
                 lambda pages: less(contrary(pages, links, hol_pct=5.0, si_pct=0.0), 25),
                 si=True,
             ),

@@ -57,7 +57,7 @@ def bandwidth(judge: Judge, bursts: Mapping[str, Finding]) -> list[PaperClaim]:
                 unit="points",
             ),
             Statement(
-                "longest burst of a site, ninth tenth of sites",
+                "longest burst of a site, 90th percentile over sites",
                 {name[8:]: item for name, item in bursts.items() if name.startswith("longest ")},
                 published=20.0,
                 unit="packets",
@@ -74,7 +74,7 @@ def bandwidth(judge: Judge, bursts: Mapping[str, Finding]) -> list[PaperClaim]:
             "F5-5",
             "5 Mbit/s: under Firefox more sites lose than gain",
             "6 better and 9 worse by > 5 %, of 34",
-            judge.share("better less worse", lambda pages: pages.balance("bw5", FIREFOX), -1, si=True),
+            judge.share("better minus worse", lambda pages: pages.balance("bw5", FIREFOX), -1, si=True),
             judge.share(
                 "better", lambda pages: pages.share(SI, "bw5", FIREFOX, -np.inf, -5), si=True, published=6 / 0.34
             ),
@@ -87,7 +87,7 @@ def bandwidth(judge: Judge, bursts: Mapping[str, Finding]) -> list[PaperClaim]:
             "RR, WRR: > 1/3 worse, < 1/5 better by > 5 %",
             *(
                 judge.share(
-                    f"{NAMES[scheme]}, better less worse",
+                    f"{NAMES[scheme]}, better minus worse",
                     lambda pages, scheme=scheme: pages.balance("bw2", scheme),
                     si=True,
                     published=0.0,
@@ -119,7 +119,7 @@ def bandwidth(judge: Judge, bursts: Mapping[str, Finding]) -> list[PaperClaim]:
             "direction",
             *(
                 judge.share(
-                    f"{NAMES[scheme]}, significantly better less worse",
+                    f"{NAMES[scheme]}, significantly better minus worse",
                     lambda pages, scheme=scheme: pages.balance("bw1", scheme, significant=True),
                     si=True,
                 )
@@ -127,7 +127,7 @@ def bandwidth(judge: Judge, bursts: Mapping[str, Finding]) -> list[PaperClaim]:
             ),
             *(
                 judge.share(
-                    f"{NAMES[scheme]}, better less worse, against 2 Mbit/s",
+                    f"{NAMES[scheme]}, better minus worse, against 2 Mbit/s",
                     lambda pages, scheme=scheme: minus(pages.balance("bw1", scheme), pages.balance("bw2", scheme)),
                     si=True,
                 )
@@ -172,7 +172,7 @@ def bandwidth(judge: Judge, bursts: Mapping[str, Finding]) -> list[PaperClaim]:
                 si=True,
             ),
             judge.share(
-                "better less worse at 10 ms, mean over strategies",
+                "better minus worse at 10 ms, mean over strategies",
                 lambda pages: mean_balance(pages, "rtt10"),
                 -1,
                 si=True,

@@ -66,13 +66,13 @@ def random_loss(judge: Judge, reno: Judge) -> list[PaperClaim]:
             "F6-3",
             "Firefox: from 2 % loss more sites gain than lose",
             "+6 sites net at 5 %; +2 at 25 % and 5 % loss",
-            judge.share("better less worse at 2 %", lambda pages: pages.balance("loss2", FIREFOX), si=True),
-            judge.share("better less worse at 5 %", lambda pages: pages.balance("loss5", FIREFOX), si=True),
+            judge.share("better minus worse at 2 %", lambda pages: pages.balance("loss2", FIREFOX), si=True),
+            judge.share("better minus worse at 5 %", lambda pages: pages.balance("loss5", FIREFOX), si=True),
             judge.share(
-                "better less worse at 2 %", lambda pages: pages.balance("loss2", FIREFOX), si=True, published=6 / 0.34
+                "better minus worse at 2 %", lambda pages: pages.balance("loss2", FIREFOX), si=True, published=6 / 0.34
             ),
             judge.share(
-                "better less worse by > 25 % at 5 %",
+                "better minus worse by > 25 % at 5 %",
                 lambda pages: pages.balance("loss5", FIREFOX, 25.0),
                 si=True,
                 published=2 / 0.34,
@@ -85,7 +85,7 @@ def random_loss(judge: Judge, reno: Judge) -> list[PaperClaim]:
             "+2 sites net at most",
             *(
                 judge.share(
-                    f"better less worse at {link[-1]} %",
+                    f"better minus worse at {link[-1]} %",
                     lambda pages, link=link: pages.balance(link, EPS),
                     si=True,
                     published=2 / 0.34,
@@ -100,7 +100,7 @@ def random_loss(judge: Judge, reno: Judge) -> list[PaperClaim]:
             "direction",
             *(
                 judge.share(
-                    f"{NAMES[scheme]}, better less worse at {link[-1]} %",
+                    f"{NAMES[scheme]}, better minus worse at {link[-1]} %",
                     lambda pages, scheme=scheme, link=link: pages.balance(link, scheme),
                     -1,
                     si=True,
@@ -110,7 +110,7 @@ def random_loss(judge: Judge, reno: Judge) -> list[PaperClaim]:
             ),
             *(
                 judge.share(
-                    f"{NAMES[scheme]}, better less worse at 5 % against 2 %",
+                    f"{NAMES[scheme]}, better minus worse at 5 % against 2 %",
                     lambda pages, scheme=scheme: minus(pages.balance("loss5", scheme), pages.balance("loss2", scheme)),
                     si=True,
                 )
@@ -123,13 +123,13 @@ def random_loss(judge: Judge, reno: Judge) -> list[PaperClaim]:
             "the balance of gains and losses turns at 2 % loss",
             "2 %",
             judge.share(
-                "better less worse at 1 %, mean over strategies",
+                "better minus worse at 1 %, mean over strategies",
                 lambda pages: mean_balance(pages, "loss1"),
                 -1,
                 si=True,
             ),
             judge.share(
-                "better less worse at 5 %, mean over strategies", lambda pages: mean_balance(pages, "loss5"), si=True
+                "better minus worse at 5 %, mean over strategies", lambda pages: mean_balance(pages, "loss5"), si=True
             ),
             si=True,
         ),
@@ -165,7 +165,7 @@ def _weaker(cubic: Judge, reno: Judge) -> Statement:
             ]
             findings[name] = over_sites(mean_of(*sizes), np.median, twin_of)
     found = {name: item for name, item in findings.items() if item.units}
-    return Statement("size of the change of HOL at 5 %, CUBIC's less Reno's", found, +1, NEAR_ZERO_PCT)
+    return Statement("size of the change of HOL at 5 %, CUBIC's minus Reno's", found, +1, NEAR_ZERO_PCT)
 
 
 def points_of(pages: Pages, schemes: Sequence[str]) -> tuple[list[BySite], list[BySite], list[BySite]]:
@@ -219,7 +219,7 @@ def correlations(judge: Judge) -> list[PaperClaim]:
     return [
         claim(
             "F7-1",
-            "Speed Index follows HOL on large sites, little or reversely on small ones",
+            "Speed Index follows HOL on large sites, hardly or in the opposite direction on small ones",
             "small: < 0.6 MB",
             *si_hol(rho),
             si=True,

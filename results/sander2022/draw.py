@@ -133,7 +133,7 @@ def _panel(pages: Pages, key: str, link: str, title: str) -> CurvesPanel:
         blocks += [item.loads for item in found]
         sites = max(sites, len(found))
     loads = " to ".join(str(count) for count in sorted({min(blocks), max(blocks)})) if blocks else ""
-    note = f"{sites} sites, {loads} loads each" if blocks else "nothing played yet"
+    note = f"{sites} sites, {loads} loads each" if blocks else "no loads yet"
     return CurvesPanel(title, curves, note)
 
 
@@ -231,7 +231,7 @@ def _batches(pages: Pages) -> str:
                     )
                 )
     heads = ("network", "packets a turn", "HOL", "Speed Index")
-    words = "Change against Chrome, less that of turns of one packet (RR): medians over sites.\n\n"
+    words = "Change against Chrome, minus that of turns of one packet (RR): medians over sites.\n\n"
     return f"## {_heading(pages)}: turns of several packets\n\n{words}{table(heads, rows)}" if rows else ""
 
 
@@ -252,15 +252,13 @@ def _in_order(pages: Pages) -> str:
                 }
                 cells.append(finding(over_sites(change, np.median, twin_of)) if change else "-")
             rows.append((WORDS[link], NAMES.get(arm, arm), *cells))
-    words = (
-        "How much later with a receiver in one line, as over TCP: same seeds, median over sites of mean log ratios.\n\n"
-    )
+    words = "How much later if all is delivered in order, as over TCP: same seeds, medians over sites of mean log ratios.\n\n"
     found = table(("network", "strategy", "Speed Index", "LCP"), rows, left=2)
     return f"## {_heading(pages)}: what inter-stream blocking is worth\n\n{words}{found}"
 
 
 def _failures(pages: Pages) -> str:
-    """Loads that came to no end, by network: the paper repeated such loads, here their blocks do not count."""
+    """Loads that never finished, by network: the paper repeated such loads, here their blocks do not count."""
     rows = []
     for result in pages.results.values():
         for link in result.links:
@@ -270,7 +268,7 @@ def _failures(pages: Pages) -> str:
                 share = f"{failed} ({100 * failed / attempted:.1f} %)"
                 rows.append((WORDS[link.removeprefix("sander-")], str(attempted), share))
     found = table(("network", "loads", "failed"), rows)
-    return f"## {_heading(pages)}: loads that came to no end\n\n{found}" if rows else ""
+    return f"## {_heading(pages)}: loads that never finished\n\n{found}" if rows else ""
 
 
 def _write(path: Path, content: str) -> None:

@@ -70,7 +70,7 @@ def read_runs() -> Mapping[str, Mapping[str, Mapping[int, int]]]:
 
 
 def findings(runs: Mapping[str, Mapping[str, Mapping[int, int]]]) -> dict[str, Finding]:
-    """ "shares PAGES": lost packets in runs of two or more, in points beyond 50. "longest PAGES": the ninth tenth of sites."""
+    """By name. "shares ...": lost packets in runs of two or more, in points beyond 50. "longest ...": 90th percentile."""
     found = {}
     for pages, sites in runs.items():
         lossy = {site: counts for site, counts in sites.items() if counts}

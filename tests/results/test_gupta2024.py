@@ -56,7 +56,7 @@ def test_every_cell_has_ours_with_an_interval_or_a_reason() -> None:
     assert len(rows) >= 3 * 2 * 5 * 12, "three figures, two networks at least, five metrics, twelve sites"
     for row in rows:
         for cell in row.strip("| ").split(" | ")[3:]:
-            assert re.search(r"\(.* to .*\)|only a browser|not played yet|asked over|sometimes 0|\+0.0 %", cell), row
+            assert re.search(r"\(.* to .*\)|only a browser|no loads yet|asked over|sometimes 0|\+0.0 %", cell), row
 
 
 def test_without_loads_of_chromium_stack_decides_and_says_that_it_guesses(copy: Path) -> None:

@@ -44,7 +44,7 @@ def test_missing_studies_are_drawn_as_missing(copy: Path) -> None:
     for path in copy.glob("data/*-bursts.parquet"):
         path.unlink()
     assert draw(copy).returncode == 0
-    assert "nothing played yet" in (copy / "figures" / "figure-9-bundled.svg").read_text()
+    assert "no loads yet" in (copy / "figures" / "figure-9-bundled.svg").read_text()
     claims = (copy / "claims.md").read_text().splitlines()
     assert "**not decidable here**" in next(line for line in claims if line.startswith("| F9-1"))
 

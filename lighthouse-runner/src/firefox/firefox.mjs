@@ -70,7 +70,7 @@ export class Firefox extends BrowserProcess {
   async overflow(most_bytes = MOST_BYTES) {
     for (let bytes = 0; bytes !== null; bytes = await residentBytes(this.process.pid)) {
       if (bytes > most_bytes) {
-        throw new RunFailure('film_too_large', `the page changed its looks for so long that Firefox took ${Math.round(bytes / 1e6)} MB to record it`);
+        throw new RunFailure('film_too_large', `the page kept changing for so long that Firefox took ${Math.round(bytes / 1e6)} MB to record it`);
       }
       await sleep(LOOK_MS, undefined, {ref: false});
     }

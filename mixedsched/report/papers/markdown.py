@@ -37,13 +37,13 @@ def statement(item: Statement) -> str:
         for pages, value in item.findings.items()
     )
     claimed = f", published {number(item.published, item.unit)}" if item.published is not None else ""
-    return f"{item.text}{claimed}: {found or 'nothing played yet'}"
+    return f"{item.text}{claimed}: {found or 'no loads yet'}"
 
 
 def claims_table(claims: Iterable[PaperClaim]) -> str:
     """A line a claim: key, claim, the paper's numbers, the words, and what decides."""
     return table(
-        ("", "claim", "the paper", "here", "by"),
+        ("", "claim", "the paper", "here", "basis"),
         (
             (item.key, item.text, item.published, f"**{item.words}**", "<br>".join(map(statement, item.statements)))
             for item in claims
