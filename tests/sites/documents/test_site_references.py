@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Flag, Kind
 from mixedsched.sites.documents.css import rewrite_css
-from mixedsched.sites.documents.dom import chosen, parse_srcset, searchable
+from mixedsched.sites.documents.dom import ImageCandidate, chosen, parse_srcset, searchable
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, ReferenceRole, decoded
+from mixedsched.sites.documents.references import Reference, ReferenceRole, base_of, decoded
 from mixedsched.sites.site.paths import External, Local, resolve
 
 
@@ -342,3 +342,28 @@ def test_looking_at_any_text_changes_nothing_and_never_fails(html: str) -> None:
 def test_looking_at_any_style_changes_nothing_and_never_fails(css: str) -> None:
     for item in seen(css, is_css=True):
         assert 0 <= item.offset <= len(css)
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "is_valid"),
+    [("1.5x", True), (".5x", True), ("2e3x", True), ("5.x", False), (".x", False), ("1" * 500_000, False)],
+    ids=range(6),
+)
+def test_descriptors_that_browsers_know_are_told_from_others_of_any_length(descriptor: str, is_valid: bool) -> None:
+    assert ImageCandidate("a.png", descriptor).is_valid is is_valid
+
+
+@pytest.mark.parametrize(
+    ("text", "base"),
+    [
+        ("<base href=lib/>", "https://shop.test/lib/"),
+        ("<base target=_top><base\nHREF = 'a&gt;b>c/'>", "https://shop.test/a>b>c/"),
+        ("<base href= ><base href=lib/>", "https://shop.test/lib/"),
+        (f"<base {'x ' * 5000}href=lib/>", "https://shop.test/lib/"),
+        ("<basefont href=lib/>", "https://shop.test/"),
+        ("<base " * 5_000_000, "https://shop.test/"),
+    ],
+    ids=range(6),
+)
+def test_the_base_of_a_document_is_found_wherever_it_is(text: str, base: str) -> None:
+    assert base_of(text, "https://shop.test/") == base
