@@ -7,7 +7,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, func, select, update
 
 from mixedsched.world.store import _leases, _workers
-from mixedsched.world.store._database import answering, open_database, writing
+from mixedsched.world.store._database import allow_pauses, answering, open_database, writing
 from mixedsched.world.store._leases import Lease
 from mixedsched.world.store._loads import AdoptedBlock, adopt, row_of
 from mixedsched.world.store._study_tables import (
@@ -236,6 +236,7 @@ class StudyStore:
             .execution_options(yield_per=_ROWS_AT_A_TIME)
         )
         with self._read() as connection:
+            allow_pauses(connection)
             for row in connection.execute(columns):
                 yield StoredLoad(*row)
 
