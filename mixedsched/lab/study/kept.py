@@ -63,8 +63,8 @@ def _write(store: StudyStore, stored: StoredStudy, kept: Path, keys: Sequence[st
         there = _complete(store.places(stored.id), store.loads(stored.id), arms)
         if lacking := len(_complete(lean.places, lean.loads, arms) - there):
             say(
-                f"{kept} stays as it is: the database lacks {counted(lacking, 'block')} of it, which are taken in as soon as "
-                "it is played without --collect"
+                f"{kept} stays as it is: the database lacks {counted(lacking, 'block')} of it, which are taken in before "
+                "anything is played"
             )
             return
     say(f"{kept.stem}: {write_lean(store, stored, kept, keys)} loads")
