@@ -16,6 +16,7 @@ from mixedsched.model.page import derive_chromium_priority
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.documents.charsets import fallback_of
 from mixedsched.sites.site import Site
+from mixedsched.sites.site.paths import names_no_host
 
 _BASE = re.compile(r"<base\b[^>]*", re.IGNORECASE)
 _HREF = re.compile(r"\shref\s*=\s*", re.IGNORECASE)
@@ -130,8 +131,9 @@ def base_of(text: str, url: str) -> str:
     found = next(filter(None, map(partial(_href_of, text), _BASE.finditer(text))), None)
     if found is None:
         return url
+    base = html.unescape(next(part for part in found.groups() if part is not None))
     try:
-        return urljoin(url, html.unescape(next(part for part in found.groups() if part is not None)))
+        return url if names_no_host(base) else urljoin(url, base)
     except ValueError:
         return url
 

@@ -14,7 +14,7 @@ from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.dom import ImageCandidate, chosen, parse_srcset, searchable
 from mixedsched.sites.documents.html import rewrite_html
 from mixedsched.sites.documents.references import Reference, ReferenceRole, base_of, decoded
-from mixedsched.sites.site.paths import External, Local, resolve
+from mixedsched.sites.site.paths import External, Local, absolute, resolve
 
 
 def seen(text: str, is_css: bool = False) -> list[Reference]:
@@ -268,6 +268,28 @@ def test_a_base_element_is_refused() -> None:
 )
 def test_references_resolve_as_in_a_browser(url: str, target: Local | External | None) -> None:
     assert resolve(url, "/dir/page.html", ("shop.test", "cdn.test", "xn--bcher-kva.test")) == target
+
+
+# Each takes minutes to be put into the form that browsers ask for: parts of names are shorter.
+LONG_NAMES = ["".join(map(chr, range(0x4E00, 0x9E00))), f"a{chr(0x345) * 400_000}{chr(0x316) * 400_000}"]
+
+
+@pytest.mark.parametrize("name", LONG_NAMES, ids=range(2))
+@pytest.mark.parametrize("scheme", ["", "https:", "HTTP:"])
+def test_what_no_name_can_hold_names_no_host(name: str, scheme: str) -> None:
+    url = f"{scheme}//{name}/a.png"
+    assert resolve(url, "/", ("shop.test",)) == External(url)
+    assert absolute(url, "https://shop.test/") == ""
+    assert base_of(f"<base href='{url}'>", "https://shop.test/") == "https://shop.test/"
+    assert resolve(f"data://{name}", "/", ("shop.test",)) is None
+    assert absolute(f"//{name[:500]}/", "https://shop.test/") == f"https://{name[:500]}/"
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("Bücher.TEST:8443", "xn--bcher-kva.test:8443"), (f"{'ü' * 64}.Test", f"{'ü' * 64}.test")]
+)
+def test_hosts_are_written_as_browsers_ask_for_them(name: str, found: str) -> None:
+    assert absolute(f"//{name}/", "https://shop.test/") == f"https://{found}/"
 
 
 def test_the_coarsest_image_that_fills_a_phone_screen_is_chosen() -> None:
