@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Flag, Kind
+from mixedsched.sites.documents.charsets import charset_of
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.dom import ImageCandidate, chosen, parse_srcset, searchable
 from mixedsched.sites.documents.html import rewrite_html
@@ -389,3 +390,16 @@ def test_descriptors_that_browsers_know_are_told_from_others_of_any_length(descr
 )
 def test_the_base_of_a_document_is_found_wherever_it_is(text: str, base: str) -> None:
     assert base_of(text, "https://shop.test/") == base
+
+
+@pytest.mark.parametrize(
+    ("mime", "charset"),
+    [
+        ("text/html; Charset=koi8-r; x=y", "koi8-r"),
+        (f"text/html; charset=koi8-r;{'x;' * 1_000_000}", "koi8-r"),
+        (f'text/html; x="{";" * 1_000_000}; charset=koi8-r', ""),
+    ],
+    ids=range(3),
+)
+def test_a_content_type_names_its_charset_at_the_beginning(mime: str, charset: str) -> None:
+    assert charset_of(mime) == charset
