@@ -108,15 +108,15 @@ async def no_loads(*_: object) -> None:
     pass
 
 
+def no_work(*_: object) -> None:
+    pass
+
+
 @pytest.fixture(autouse=True)
 def _without_loads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench.Design, "laboratory", lambda *_: NoLab())
     monkeypatch.setattr(bench, "carry_out", no_loads)
     monkeypatch.setattr(session, "_carry_out", no_work)
-
-
-def no_work(*_: object) -> None:
-    pass
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ def without_stale_integrity(document: bytes, base_url: str, changed: Set[str]) -
 
 def _honest_tag(tag: bytes, is_stale: IsStale) -> bytes:
     found = _ADDRESS.search(tag)
-    if found is None or not _INTEGRITY.search(tag):
+    if found is None or not tag.endswith(b">") or not _INTEGRITY.search(tag):
         return tag
     reference = next(part for part in found.groups() if part is not None).decode("utf-8", "replace")
     return _INTEGRITY.sub(b"", tag) if is_stale(reference.replace("&amp;", "&")) else tag
