@@ -16,7 +16,7 @@ from mixedsched.sites.recorded.names import origin_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 from mixedsched.sites.site.paths import Local, resolve
-from mixedsched.sites.site.responses import PriorityField
+from mixedsched.sites.site.responses import PriorityField, why_unfit
 
 _POLICY = "content-security-policy"
 _LINK = "link"
@@ -178,6 +178,6 @@ def _priority_of(item: RecordedExchange) -> str:
 def _mime_of(item: RecordedExchange) -> str:
     """The content type as received, else as the recorder took it."""
     for mime in (*(value.strip() for value in item.header("content-type")[:1]), item.mime.strip()):
-        if mime and mime.isascii() and mime.isprintable():
+        if mime and not why_unfit("content-type", mime):
             return mime
     return "application/octet-stream"
