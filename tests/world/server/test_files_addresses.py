@@ -128,6 +128,8 @@ class TestResponses:
         assert (answer.status, answer.headers["location"]) == (301, "/docs/?x")
         assert int(answer.headers["content-length"]) == len(answer.body)
         assert ask(files, "/docs", "HEAD").response.body is None
+        assert ask(files, f"/docs?{'é' * 21_000}").status == 301
+        assert ask(files, f"/docs?{'é' * 31_000}").status == 414, "its location would be longer than a field can be"
 
     def test_fields_replace_or_take_away_ours(self, files: SiteFiles) -> None:
         answer = ask(files, "/set")
