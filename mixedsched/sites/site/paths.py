@@ -81,7 +81,7 @@ def absolute(url: str, base_url: str) -> str:
     "" for what asks for nothing, and for what no URL parser takes. Source: as of resolve().
     """
     trimmed = _trimmed(url)
-    if names_no_host(trimmed):
+    if names_no_host(trimmed) or names_no_host(base_url):
         return ""
     try:
         joined = urlsplit(urljoin(base_url, _with_slashes(trimmed)))
@@ -134,6 +134,8 @@ def ascii_host(name: str) -> str:
 def _ascii_label(label: str) -> str:
     if label.isascii():
         return label.lower()
+    if len(label) > 4 * _LABEL_MOST:  # several signs may become one
+        return label
     plain = unicodedata.normalize("NFKC", label.lower())
     if len(plain) > _LABEL_MOST or not all(
         sign.isalnum() or sign == "-" or unicodedata.combining(sign) for sign in plain
