@@ -27,7 +27,7 @@ def command_of(file: Path | None, folder: Path | None, store: str | None, result
     study, questions = result.study, result.questions
     words = ["mixedsched", "study", "run", str(file)]
     words += ["--out", str(folder)] if folder is not None else []
-    words += ["--browser", study.browser] if study.browser != Browser.CHROMIUM else []
+    words += ["--browser", study.browser] if study.browser != Browser.CHROMIUM.value else []
     words += ["--store", shown_address(store)] if store is not None else []
     words += ["--blocks", str(study.blocks)] if study.blocks != _blocks_in(file) else []
     if questions.looks is not None:
