@@ -132,7 +132,7 @@ def story(real_time: None, tmp_path_factory: pytest.TempPathFactory) -> Story:
 
 def test_two_comparisons_cannot_share_a_folder(story: Story) -> None:
     assert story.refused.returncode == 1
-    assert "another comparison is running" in story.refused.stderr
+    assert "another command is writing to" in story.refused.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

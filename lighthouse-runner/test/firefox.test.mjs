@@ -5,10 +5,12 @@ import {join} from 'node:path';
 import {test} from 'node:test';
 import {setTimeout as sleep} from 'node:timers/promises';
 
+import {RunFailure} from '../src/failure.mjs';
 import {BidiError} from '../src/firefox/bidi.mjs';
 import {askedAtTheEnd} from '../src/firefox/end.mjs';
 import {endFilm, NAVIGATION_US, traceOf} from '../src/firefox/film.mjs';
 import {Firefox} from '../src/firefox/firefox.mjs';
+import {whyLate} from '../src/firefox/load.mjs';
 import {preferencesOf, userJs} from '../src/firefox/preferences.mjs';
 import {Requests} from '../src/firefox/requests.mjs';
 import {parseJob} from '../src/job.mjs';
@@ -176,6 +178,16 @@ test('of a page that moves all the time a film has every n-th picture, and the l
   const shots = await endFilm(0, 100_000, 0);
   assert.ok(shots.length <= 452, `${shots.length} shots`);
   assert.deepEqual([shots[1].at_ms, shots.at(-1).at_ms, shots.at(-1).jpeg_base64], [0, 27_000, 'picture at 27000']);
+});
+
+test('where the time is up after the load, it is the film that took too long', () => {
+  const late = new RunFailure('timeout', 'no result within 180 s');
+  const {reason, detail} = whyLate(late, {started_ms: 1000, loaded_ms: 161_000});
+  assert.equal(reason, 'film_too_large');
+  assert.equal(detail, 'no result within 180 s: the page changed its looks for up to 160 s, and the film of that was not ready');
+  assert.equal(whyLate(late, {started_ms: 1000, loaded_ms: null}), late);
+  const other = new RunFailure('firefox_died', 'it ended');
+  assert.equal(whyLate(other, {started_ms: 1000, loaded_ms: 161_000}), other);
 });
 
 test('a film is a trace of screenshots', () => {

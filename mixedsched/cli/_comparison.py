@@ -80,13 +80,12 @@ def _command(experiment: Experiment) -> str:
     schemes = [arms[0].scheme] if is_aa else [arm.scheme for arm in arms]
     words = ["mixedsched", "compare", facts.site_argument or plan.site, "--schemes", ",".join(schemes)]
     words += live_words(facts.live)
-    if not is_aa:
-        words += ["--baseline", plan.baseline]
-    elif "rules" not in facts.live or AGAIN in arms[1].label:  # else it is compared without and with rules
+    if is_aa and ("rules" not in facts.live or AGAIN in arms[1].label):  # else it is compared without and with rules
         words += ["--aa"]
+    words += ["--baseline", plan.baseline] if not is_aa or plan.baseline != arms[0].label else []
     words += ["--link", facts.link_argument or plan.link]
     words += ["--backend", plan.backend] if plan.backend != "relay" else []
-    words += ["--origins", "merge"] if facts.origins == "merge" else []
+    words += ["--origins", facts.origins] if facts.origins and not facts.live else []  # whatever the site itself says
     words += ["--across-connections"] if plan.across_connections else []
     words += _conditions_words(plan.conditions)
     if plan.looks is None:

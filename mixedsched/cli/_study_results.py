@@ -1,6 +1,5 @@
 """How `study` tells what stored loads show: on the terminal, as a report, and as files for other programs."""
 
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,17 +11,17 @@ import typer
 
 from mixedsched.cli._console import out, say_report, say_written
 from mixedsched.cli._output import Json, say_json
+from mixedsched.cli._study_command import command_of, file_of
 from mixedsched.errors import InputError, UsageError
 from mixedsched.lab.results import DATABASE_NAME, writing_to
 from mixedsched.lab.study.definition import read_study
 from mixedsched.lab.study.export import WRITERS, study_rows
 from mixedsched.lab.study.papers import PAPERS_LEVEL, PaperFigures, paper_figures
 from mixedsched.lab.study.results import StudyResult
-from mixedsched.lab.study.session import DEFINITION_NAME, STUDY_FILE, find_study, stored_results, study_store
+from mixedsched.lab.study.session import DEFINITION_NAME, find_study, stored_results, study_store
 from mixedsched.report.study import render_study, write_study
 from mixedsched.report.view import ResultKind, write_summary
-from mixedsched.world.browser.kinds import Browser
-from mixedsched.world.store import StoredStudy, StudyStore, database_file, shown_address
+from mixedsched.world.store import StudyStore, database_file
 
 StoreOption = Annotated[
     str | None,
@@ -70,8 +69,8 @@ def report(
         stored = find_study(database, study or _name(folder, store))
         found = stored_results(database, stored.name)
     figures = paper_figures(found, level=level) if as_papers else None
-    file = _file_of(stored, folder) if folder is not None else None
-    say_results(found, folder, command_of(file, folder, store, found.study.browser), figures, as_json=as_json)
+    file = file_of(stored, folder) if folder is not None else None
+    say_results(found, folder, command_of(file, folder, store, found), figures, as_json=as_json)
 
 
 def export(
@@ -150,25 +149,6 @@ def opened(folder: Path | None, store: str | None) -> StudyStore:
 def _name(folder: Path | None, store: str | None) -> str | None:
     """The name of the study to which a folder belongs, needed where the database may hold several."""
     return None if folder is None or store is None else read_study(folder / DEFINITION_NAME).name
-
-
-def _file_of(stored: StoredStudy, folder: Path) -> Path:
-    """The file that was run, as names of files in it are seen from there; the copy in the folder where it is gone."""
-    file = Path(str(stored.facts.get(STUDY_FILE, "")))
-    if not file.is_file():
-        return folder / DEFINITION_NAME
-    return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
-
-
-def command_of(file: Path | None, folder: Path | None, store: str | None, browser: str = Browser.CHROMIUM) -> str:
-    """The command that goes on with a study; "" if its file is not known."""
-    if file is None:
-        return ""
-    words = ["mixedsched", "study", "run", str(file)]
-    words += ["--out", str(folder)] if folder is not None else []
-    words += ["--browser", browser] if browser != Browser.CHROMIUM else []
-    words += ["--store", shown_address(store)] if store is not None else []
-    return shlex.join(words)
 
 
 def say_results(

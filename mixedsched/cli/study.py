@@ -19,7 +19,8 @@ from mixedsched.cli._interrupts import end_in_order
 from mixedsched.cli._options import ResultsOption
 from mixedsched.cli._output import Json, refuse_unwritable, say_json
 from mixedsched.cli._study import StudyProgress, questions_of
-from mixedsched.cli._study_results import FolderArgument, StoreOption, command_of, export, opened, report, say_results
+from mixedsched.cli._study_command import command_of
+from mixedsched.cli._study_results import FolderArgument, StoreOption, export, opened, report, say_results
 from mixedsched.lab.study.definition import read_study
 from mixedsched.lab.study.gates import exit_code
 from mixedsched.lab.study.places import is_chosen
@@ -112,7 +113,7 @@ def run(
             say=say_remark,
         )
     given, folder = folder, folder or default_folder(definition)
-    say_results(found, folder, command_of(file, given, store, definition.browser), as_json=as_json)
+    say_results(found, folder, command_of(file, given, store, found), as_json=as_json)
     # Of the places that were asked for: what others have shown before is in the report.
     places = [place for place in found.places if is_chosen(place.site, place.link, only)]
     gates = [gate for gate in found.gates if gate.place is None or is_chosen(*gate.place, only)]

@@ -287,9 +287,16 @@ def _facts(site: Site, site_argument: str) -> ExperimentFacts:
         live=application.facts(site.url) if application is not None else {},
         site_argument=site_argument,
         title=site.title or site.name,
-        origins=(Origins.MERGE if site.merged_hosts else Origins.KEEP).value,
+        origins=_origins(site),
         connections=str(expected_connections(site)) if application is None else "as many as the page takes",
         licence=site.licence,
         machine=machine_facts(),
         versions=own_versions(),
     )
+
+
+def _origins(site: Site) -> str:
+    """What became of its hosts; "" for a site that has but one."""
+    if site.merged_hosts:
+        return Origins.MERGE.value
+    return Origins.KEEP.value if len(site.hosts) > 1 else ""

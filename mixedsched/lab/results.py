@@ -48,7 +48,7 @@ def owned(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise MixedschedError(
-                f"another comparison is running in {folder}", fix="wait for it, or choose another --out"
+                f"another command is writing to {folder}", fix="wait for it, or choose another --out"
             ) from error
         except OSError as error:  # there are file systems without locks
             raise MixedschedError(
@@ -110,7 +110,7 @@ class ExperimentFacts:
     site_argument: str = ""  # how people named the site
     link_argument: str = ""  # and the network, where it is not one of ours
     title: str = ""
-    origins: str = ""  # of the site's hosts: "keep" or "merge"
+    origins: str = ""  # of the site's hosts, if it has several: "keep" or "merge"
     connections: str = ""  # that a load takes, and why
     network_notes: tuple[str, ...] = ()  # what the emulated network cannot do of what its profile asks
     server_notes: tuple[str, ...] = ()  # how arms that are other people's servers differ, and all arms for their sake

@@ -12,6 +12,7 @@ from mixedsched.model.request import ChromiumPriority, Kind, Request
 Cell = tuple[ChromiumPriority, Kind]
 
 MAX_ANSWERS = 4096  # remembered of requests that were looked for among overrides
+MAX_ANSWER_CHARACTERS = 512  # of such a path: clients choose them
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class _OverrideFinder:
 
     def first(self, path: str) -> int | None:
         """Its place."""
+        if len(path) > MAX_ANSWER_CHARACTERS:
+            return self._find(path)
         if path not in self._answers:
             if len(self._answers) >= MAX_ANSWERS:  # strangers may ask for anything
                 self._answers.clear()

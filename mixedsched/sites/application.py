@@ -25,7 +25,8 @@ from mixedsched.world.edge.settings import OriginAddress
 HOST_OF_NUMBERS = "localhost"  # as which browsers know an application that has an IP address only
 ANSWER_S = 60.0  # development servers build a page when it is first asked for
 _LOOKED_AT_BYTES = 256 * 1024
-_PASSWORD = re.compile(rb"""<input\b[^>]*\btype\s*=\s*["']?password\b""", re.IGNORECASE)
+_INPUT = re.compile(rb"<input\b[^>]*", re.IGNORECASE)
+_PASSWORD = re.compile(rb"""\btype\s*=\s*["']?password\b""", re.IGNORECASE)
 _HTML = ("text/html", "application/xhtml+xml")
 _ASKING = {
     "User-Agent": "Mozilla/5.0 (mixedsched)",
@@ -79,7 +80,7 @@ def open_application(address: str, options: LiveOptions, say: Say = lambda _line
     )
     answer = _asked(parts, application, path)
     _require_page(urldefrag(address).url, answer)
-    if _PASSWORD.search(answer.beginning):
+    if asks_for_password(answer.beginning):
         say("warning: the page asks for a password: pages behind it will not be seen")
     return _site(application, path)
 
@@ -180,6 +181,11 @@ def _require_page(address: str, answer: _Answer) -> None:
     why, fix = _objection(address, answer)
     if why:
         raise SiteError(f"{printable(address)} is not a page that can be measured live", why=printable(why), fix=fix)
+
+
+def asks_for_password(document: bytes) -> bool:
+    """Whether an HTML document has a field for one. Takes time in proportion to its size."""
+    return any(map(_PASSWORD.search, _INPUT.findall(document)))
 
 
 def _absolute(location: str, address: str) -> str:

@@ -268,11 +268,13 @@ def test_the_tools_are_found_that_a_users_path_leaves_out() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_server_command_that_ends_at_once_fails_the_run() -> None:
-    words = ["--server", f"127.0.0.1:{free_udp_port()}", "--server-command", "false"]
+@pytest.mark.parametrize(("command", "has_a_fix"), [("false", False), ("true", True)])
+def test_a_server_command_that_ends_at_once_fails_the_run(command: str, has_a_fix: bool) -> None:
+    words = ["--server", f"127.0.0.1:{free_udp_port()}", "--server-command", command]
     done = lab("run", "--backend", "relay", "--link", "fiber", *words, "--", "true")
     assert done.returncode == 1
     assert "ended at once" in done.stderr
+    assert ("stay in the foreground" in done.stderr) is has_a_fix
 
 
 @with_either_privilege

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import MappingError
-from mixedsched.model.mapping import MAX_ANSWERS, Override, PriorityMapping
+from mixedsched.model.mapping import MAX_ANSWERS, Override, PriorityMapping, _OverrideFinder
 from mixedsched.model.mapping_file import MAX_OVERRIDES, dump_mapping, parse_mapping
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import ChromiumPriority, Kind, Request
@@ -112,6 +112,14 @@ def test_any_number_of_paths_may_be_asked_for() -> None:
     for _ in range(2):
         urgent = [number for number in range(MAX_ANSWERS + 100) if placed(mapping, f"/{number}") == str(Priority(1))]
         assert urgent == [number for number in range(MAX_ANSWERS + 100) if number % 10 == 7]
+
+
+def test_long_paths_are_found_and_fill_no_memory() -> None:
+    finder = _OverrideFinder([Override("/*7", Priority(1))])
+    for _ in range(2):
+        assert [finder.first(f"/{'a' * 10_000}{number}") for number in (7, 8)] == [0, None]
+    assert finder.first("/7") == 0
+    assert sum(map(len, finder._answers)) == 2
 
 
 def test_as_many_overrides_as_are_allowed_find_the_last_of_them() -> None:

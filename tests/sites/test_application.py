@@ -13,7 +13,7 @@ import pytest
 
 from mixedsched.core.h3.certificate import make_certificate
 from mixedsched.errors import ExitCode, MixedschedError
-from mixedsched.sites.application import LiveOptions, open_application
+from mixedsched.sites.application import LiveOptions, asks_for_password, open_application
 from mixedsched.sites.site import site_digest
 from tests.live_app import LiveApp, live_app
 
@@ -71,6 +71,22 @@ def test_a_page_that_asks_for_a_password_is_measured_with_a_warning(app: LiveApp
     open_application(f"{app.url}form", PLAIN, said.append)
     assert len(said) == 1
     assert "asks for a password" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("document", "asks"),
+    [
+        (b"<input type='password'>", True),
+        (b"<INPUT name=p\ntype = PASSWORD>", True),
+        (b"<input type=text><p>type=password", False),
+        (b"<input type=passwords>", False),
+        (b"<input " * 2_000_000, False),  # of millions of tags that are not closed, each is looked at once
+        (b"<input " + b"type " * 2_000_000, False),
+    ],
+    ids=range(6),
+)
+def test_fields_for_passwords_are_found_in_any_document(document: bytes, asks: bool) -> None:
+    assert asks_for_password(document) is asks
 
 
 def test_where_nothing_listens_a_part_is_missing() -> None:

@@ -40,17 +40,26 @@ export async function runInFirefox(job) {
 
 /** What a load shows. The browser is gone afterwards. */
 async function seenIn(firefox, job, expired) {
+  const times = {started_ms: performance.now(), loaded_ms: null};
   try {
-    const seen = await Promise.race([loadOnce(firefox, job), firefox.died(), firefox.overflow(), expired]);
+    const seen = await Promise.race([loadOnce(firefox, job, times), firefox.died(), firefox.overflow(), expired]);
     return {...seen, ended_ms: performance.now()};
   } catch (error) {
-    throw await firefox.causeOf(error);
+    throw whyLate(await firefox.causeOf(error), times);
   } finally {
     await firefox.stop();
   }
 }
 
-async function loadOnce(firefox, job) {
+/** An error, or what is behind it where the time was up after the load: pictures were still being made of it. */
+export function whyLate(error, {started_ms, loaded_ms}) {
+  if (error.reason !== 'timeout' || loaded_ms === null) return error;
+  const moved_s = Math.round((loaded_ms - started_ms) / 1000);
+  return new RunFailure('film_too_large', `${error.detail}: the page changed its looks for up to ${moved_s} s, and the film of that was not ready`);
+}
+
+/** times: gets the end of the load, as soon as that is known. */
+async function loadOnce(firefox, job, times) {
   const requests = new Requests();
   const settling = new Settling(performance.now());
   const bidi = await Bidi.open(firefox.url, event => {
@@ -63,6 +72,7 @@ async function loadOnce(firefox, job) {
     const ended = await loaded(bidi, tab, job, requests, settling);
     const {page, repainted_ms} = await askedAtTheEnd(bidi, tab);
     if (ended === 'limit' && !page.is_there) throw new RunFailure('navigation:NO_ANSWER', `the page did not answer within ${job.max_wait_s} s`);
+    times.loaded_ms = performance.now();
     const shots = await bidi.run(window, endFilm, [page.time_origin_ms, repainted_ms, page.lcp_ms ?? page.fcp_ms ?? 0]);
     return {page, shots, ended, benchmark_index, requests: requests.list(page.time_origin_ms), version: bidi.capabilities.browserVersion};
   } finally {

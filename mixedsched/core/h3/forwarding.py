@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from mixedsched.core.h3 import LONGEST_FIELD_BYTES
 from mixedsched.core.h3.response import Headers, RequestHead
 
 PSEUDONYM = b"mixedsched"  # of this gateway, in Via
-LONGEST_BYTES = 65_535  # of a field's name or value: pylsqpack encodes no longer ones
 _PASSED_ON = ((b"allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),)
 
 _HOP_BY_HOP = frozenset(
@@ -193,8 +193,8 @@ def response_fields(fields: Iterable[tuple[bytes, bytes]], version: bytes, statu
     for name, value in lines:
         if not _TOKEN.fullmatch(name):
             raise BadAnswerError("a field's name is not a token")
-        if len(name) > LONGEST_BYTES or len(value) > LONGEST_BYTES:
-            raise BadAnswerError(f"the field {name[:100].decode('latin-1')} is longer than {LONGEST_BYTES} bytes")
+        if max(len(name), len(value)) > LONGEST_FIELD_BYTES:
+            raise BadAnswerError(f"the field {name[:100].decode('latin-1')} is longer than {LONGEST_FIELD_BYTES} bytes")
         if _NO_VALUE.search(value):
             raise BadAnswerError(f"the field {name.decode('latin-1')} has control characters")
     length = content_length_of(lines)
@@ -239,5 +239,5 @@ def trailer_fields(fields: Iterable[tuple[bytes, bytes]]) -> Headers:
         if name.lower().replace(b"_", b"-") not in unwanted
         and _TOKEN.fullmatch(name)
         and not _NO_VALUE.search(value)
-        and max(len(name), len(value)) <= LONGEST_BYTES
+        and max(len(name), len(value)) <= LONGEST_FIELD_BYTES
     ]

@@ -82,7 +82,14 @@ async def _until_it_listens(process: asyncio.subprocess.Process, address: Addres
     deadline_s = time.monotonic() + _LISTEN_LIMIT_S
     while not has_udp_port(process.pid, address[1]):
         if process.returncode is not None:
-            raise MixedschedError("the server command ended at once", why=f"exit code {process.returncode}")
+            in_background = (
+                "have it stay in the foreground: what goes into the background cannot be ended with the command"
+            )
+            raise MixedschedError(
+                "the server command ended at once",
+                why=f"exit code {process.returncode}",
+                fix="" if process.returncode else in_background,
+            )
         if time.monotonic() > deadline_s:
             raise MixedschedError(
                 "the server command does not listen",

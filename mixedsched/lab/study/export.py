@@ -37,7 +37,8 @@ def study_rows(store: StudyStore, stored: StoredStudy) -> Iterator[ExportedRow]:
     places = {place.id: place for place in store.places(stored.id)}
     browser = browser_of(stored.facts.get(LABORATORY, {})) if study.rung == "browser" else None
     for load in store.loads(stored.id):
-        yield _row(study, places[load.place_id], load, browser)
+        if load.place_id in places:  # else it was added to the study meanwhile
+            yield _row(study, places[load.place_id], load, browser)
 
 
 def _row(study: Study, place: StoredPlace, load: StoredLoad, browser: str | None) -> ExportedRow:

@@ -94,9 +94,8 @@ def write_lean(store: StudyStore, stored: StoredStudy, out: Path, keys: Sequence
     places = store.places(stored.id)
     numbers = {place.id: number for number, place in enumerate(places)}
     planned = {item.place_id: item.open + item.leased + item.done + item.failed for item in store.counts(stored.id)}
-    loads = sorted(
-        store.loads(stored.id), key=lambda load: (numbers[load.place_id], load.block, load.attempt, load.arm)
-    )
+    known = (load for load in store.loads(stored.id) if load.place_id in numbers)  # others were added meanwhile
+    loads = sorted(known, key=lambda load: (numbers[load.place_id], load.block, load.attempt, load.arm))
     kept = [key for key in keys if any(load.values.get(key) is not None for load in loads)]
     facts = {
         "format": LEAN_FORMAT,

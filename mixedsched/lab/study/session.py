@@ -68,7 +68,7 @@ def run_study(
         MixedschedError: StudyError for errors in the study; UsageError if stored loads are of another study or version;
             MissingPartError without Node or Chromium; others if results cannot be stored.
     """
-    definition = _with_blocks(read_study(study) if isinstance(study, Path | str) else study, blocks)
+    definition = with_blocks(read_study(study) if isinstance(study, Path | str) else study, blocks)
     _refuse_at_once(definition, fail_if, is_ours=scheduler is None)
     wanted = chosen(sites_of(definition), definition, only)
     place = default_folder(definition) if folder is None else Path(folder)
@@ -90,7 +90,8 @@ def run_study(
         return stored_results(opened, definition.name)
 
 
-def _with_blocks(study: Study, blocks: int | None) -> Study:
+def with_blocks(study: Study, blocks: int | None) -> Study:
+    """The study with another number of blocks, if one is given. Raises StudyError for one that it cannot have."""
     if blocks is None:
         return study
     changed = Study.from_dict({**study.to_dict(), "blocks": blocks}, study.folder)

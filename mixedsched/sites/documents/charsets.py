@@ -10,13 +10,14 @@ _OF_TEXTS = re.compile(
 )
 _TOLD = re.compile(rb"""charset\s*=?\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 _TOLD_WITHIN_BYTES = 1024  # as far as browsers look
+_MIME_MOST = 1000  # characters of a content type; parsing takes time beyond its length
 _TO_BROWSERS = {"ascii": "cp1252", "iso8859-1": "cp1252"}  # Encoding standard, names and labels
 
 
 def charset_of(mime: str) -> str:
     """The charset that a content type names; "" if it names none."""
     field = Message()
-    field["content-type"] = mime.replace("\n", " ").replace("\r", " ")
+    field["content-type"] = mime[:_MIME_MOST].replace("\n", " ").replace("\r", " ")
     charset = field.get_param("charset")
     return charset if isinstance(charset, str) and "\0" not in charset else ""
 

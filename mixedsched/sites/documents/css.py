@@ -70,9 +70,11 @@ def rewrite_css(text: str, visit: Visitor, origin: str, at: int = 0, flags: froz
         if where is None:
             raise SiteError(f"{origin}: the URL '{url}' cannot be replaced", why="it is written with CSS escapes")
         edits.append((where, where + len(url), wanted.translate(_CSS_SIGNS)))
-    for begin, end, wanted in sorted(edits, reverse=True):
-        text = text[:begin] + wanted + text[end:]
-    return text
+    parts, done = list[str](), 0
+    for begin, end, wanted in sorted(edits):
+        parts += [text[done:begin], wanted]
+        done = end
+    return "".join([*parts, text[done:]])
 
 
 def _line_starts(text: str) -> list[int]:

@@ -108,7 +108,7 @@ def is_small(image: LexborNode) -> bool:
 # Lighthouse's phone: 412 CSS pixels wide at 1.75 device pixels each, images taken as wide as the screen.
 _SCREEN_DENSITY = 1.75
 _SCREEN_PX = 412 * _SCREEN_DENSITY
-_DESCRIPTOR = re.compile(r"|0*[1-9][0-9]*w( [0-9]+h)?|[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?x")
+_DESCRIPTOR = re.compile(r"|0*[1-9][0-9]*w( [0-9]+h)?|([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)?x")
 _URL = re.compile(r"[^ \t\n\r\f,][^ \t\n\r\f]*")  # ends at ASCII white space only
 
 

@@ -280,7 +280,7 @@ class _Walk:
 
     def _see_style_element(self, node: LexborNode) -> None:
         text = node.text(deep=True)
-        begin = max(self._text.find(text, self._cursor), self._cursor) if text else self._cursor
+        begin = self._offset_of(text)
         flags = frozenset({Flag.IN_HEAD, Flag.CRITICAL} if in_head(node) else ())  # of what it imports
         rewritten = rewrite_css(text, self._visit, f"{self._origin}, style element", begin, flags)
         if rewritten != text:

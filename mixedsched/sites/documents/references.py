@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Final, Self
 from urllib.parse import urljoin
 
@@ -15,8 +16,11 @@ from mixedsched.model.page import derive_chromium_priority
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.documents.charsets import fallback_of
 from mixedsched.sites.site import Site
+from mixedsched.sites.site.paths import names_no_host
 
-_BASE = re.compile(r"""<base\b[^>]{0,2000}?\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
+_BASE = re.compile(r"<base\b[^>]*", re.IGNORECASE)
+_HREF = re.compile(r"\shref\s*=\s*", re.IGNORECASE)
+_VALUE = re.compile(r"""(?:"([^"]*)"|'([^']*)'|([^\s>]+))""")
 _BASE_TAG = re.compile("<base(?=[\\s/>])", re.IGNORECASE)
 _UNREAD_TAG = "<bas-"  # as long, and no reader minds it
 
@@ -124,13 +128,20 @@ def decoded(body: bytes, mime: str = "") -> str:
 
 def base_of(text: str, url: str) -> str:
     """The URL that references in an HTML document are relative to: its own, unless it has a base element."""
-    found = _BASE.search(text)
+    found = next(filter(None, map(partial(_href_of, text), _BASE.finditer(text))), None)
     if found is None:
         return url
+    base = html.unescape(next(part for part in found.groups() if part is not None))
     try:
-        return urljoin(url, html.unescape(next(part for part in found.groups() if part is not None)))
+        return url if names_no_host(base) else urljoin(url, base)
     except ValueError:
         return url
+
+
+def _href_of(text: str, tag: re.Match[str]) -> re.Match[str] | None:
+    """The value of that attribute of a tag, which may hold a ">"; None if it has none."""
+    name = _HREF.search(text, tag.start(), tag.end())
+    return None if name is None else _VALUE.match(text, name.end())
 
 
 def without_base(text: str) -> str:

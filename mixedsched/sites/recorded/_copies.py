@@ -9,22 +9,17 @@ from functools import cached_property
 from pydantic import TypeAdapter, ValidationError
 
 from mixedsched.sites.documents.references import base_of
-from mixedsched.sites.recorded._rewriting import (
-    Headers,
-    Renaming,
-    is_text,
-    kept_headers,
-    without_policies,
-    without_stale_integrity,
-)
+from mixedsched.sites.recorded._promises import honest_link, without_stale_integrity
+from mixedsched.sites.recorded._rewriting import Headers, Renaming, is_text, kept_headers, without_policies
 from mixedsched.sites.recorded.coding import decode_body, encode_body
 from mixedsched.sites.recorded.names import origin_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 from mixedsched.sites.site.paths import Local, resolve
-from mixedsched.sites.site.responses import PriorityField
+from mixedsched.sites.site.responses import PriorityField, why_unfit
 
 _POLICY = "content-security-policy"
+_LINK = "link"
 _HTML = ("text/html", "application/xhtml+xml")
 _PRIORITY: TypeAdapter[str] = TypeAdapter(PriorityField)
 
@@ -112,8 +107,13 @@ class Copier:
         return Copy(item, place.host, place.path, mime, body, headers, _priority_of(item), rewritten)
 
     def _without_promises(self, item: Copy, changed: set[str]) -> Copy:
-        """The copy; if it is a document, without promises (`integrity`) of contents that were rewritten."""
-        if not changed or not item.mime.startswith(_HTML):
+        """The copy without promises (`integrity`) of contents that were rewritten: in its header, and in a document."""
+        if not changed:
+            return item
+        if _LINK in item.headers:
+            links = [honest_link(link, self._url_of(item), changed) for link in item.headers[_LINK]]
+            item = replace(item, headers={**item.headers, _LINK: links})
+        if not item.mime.startswith(_HTML):
             return item
         text = decode_body(item.body, item.source.encoding)
         base_url = base_of(text.decode("utf-8", "replace"), self._url_of(item))
@@ -178,6 +178,6 @@ def _priority_of(item: RecordedExchange) -> str:
 def _mime_of(item: RecordedExchange) -> str:
     """The content type as received, else as the recorder took it."""
     for mime in (*(value.strip() for value in item.header("content-type")[:1]), item.mime.strip()):
-        if mime and mime.isascii() and mime.isprintable():
+        if mime and not why_unfit("content-type", mime):
             return mime
     return "application/octet-stream"

@@ -17,7 +17,7 @@ The rules, in this order:
 """
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -34,10 +34,9 @@ from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 _NOISE_MS = 10.0  # less is how evenly bytes came and how busy the recorder was, and no think time
 _RANK = {Kind.DOCUMENT: 0, Kind.STYLESHEET: 1}
 _RANK_OTHERS = 2
-# Up to the text's end where it is not closed; bounded, so that no page makes the search slow.
-_OWN_SCRIPT = re.compile(
-    r"<script\b(?![^>]{0,2000}?\ssrc\s*=)[^>]{0,2000}>.*?(?:</script|\Z)", re.IGNORECASE | re.DOTALL
-)
+_SCRIPT_BEGINS = re.compile(r"<script\b[^>]*", re.IGNORECASE)
+_SCRIPT_ENDS = re.compile(r"</script|\Z", re.IGNORECASE)
+_SRC = re.compile(r"\ssrc\s*=", re.IGNORECASE)
 _Spelling = tuple[int | None, str]  # a parent, and which part of it
 
 
@@ -81,6 +80,16 @@ def _page_time(item: CopyDiscovery, common: Mapping[_Spelling, float]) -> float:
     """The think time that is the page's."""
     left_ms = item.delay_ms - (common[item.parent, item.spelt] if item.spelt is not None else 0.0)
     return round(left_ms, 1) if left_ms >= _NOISE_MS else 0.0
+
+
+def own_scripts(text: str) -> Iterator[tuple[int, int]]:
+    """Begin and end of each script that stands in a document itself; up to the text's end where it is not closed."""
+    at = 0
+    while (tag := _SCRIPT_BEGINS.search(text, at)) is not None and tag.end() < len(text):
+        at = tag.end()
+        if not _SRC.search(tag[0]) and (end := _SCRIPT_ENDS.search(text, at)) is not None:
+            at = end.end()
+            yield tag.start(), at
 
 
 class _Text:
@@ -130,12 +139,14 @@ class _Text:
 
     @cached_property
     def _own_scripts(self) -> list[tuple[int, int]]:
-        return [found.span() for found in _OWN_SCRIPT.finditer(self.copy.text)]
+        return list(own_scripts(self.copy.text))
 
     @cached_property
     def _markup(self) -> str:
         """The text without its own scripts."""
-        return _OWN_SCRIPT.sub(" ", self.copy.text)
+        ends = [0, *(end for _, end in self._own_scripts)]
+        starts = [*(start for start, _ in self._own_scripts), len(self.copy.text)]
+        return " ".join(self.copy.text[end:start] for end, start in zip(ends, starts, strict=True))
 
     def share_at(self, place: int) -> float:
         """The share of the text before a character, in bytes."""

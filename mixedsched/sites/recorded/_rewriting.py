@@ -48,7 +48,7 @@ _FETCHED_RELATIONS = frozenset({"preload", "modulepreload", "prefetch"})
 _LINK_CHARACTERS = 16_384  # more is not a list of hints
 _REPORTS = re.compile(r"\s*(report-uri|report-to)\b", re.IGNORECASE)
 _RELATION = re.compile(r""";\s*rel\s*=\s*("[^"]*"|[^\s;,"]+)""", re.IGNORECASE)
-_LINK = re.compile(r"""<[^>]*>(?:[^,"]|"[^"]*")*""")
+_LINK = re.compile(r"""<[^<>]*>(?:[^,"]|"[^"]*")*""")
 
 Headers = dict[str, list[str]]
 
@@ -115,9 +115,6 @@ _VOCABULARIES = (
 _SLASHES = (rb"//", rb"\\/\\/", rb"%2F%2F", rb"\\u002[fF]\\u002[fF]")
 _COLONS = {_SLASHES[0]: rb":", _SLASHES[1]: rb"\\?:", _SLASHES[2]: rb"%3A", _SLASHES[3]: rb":"}
 _USUAL_PORT = re.compile(rb":(80|443)$")
-_TAG = re.compile(rb"<(?:script|link)\b[^>]{0,5000}>", re.IGNORECASE)
-_INTEGRITY = re.compile(rb"""\s+integrity\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
-_ADDRESS = re.compile(rb"""\s(?:src|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 _META_POLICY = re.compile(rb"""(http-equiv\s*=\s*["']?)(content-security-policy)\b""", re.IGNORECASE)
 
 
@@ -179,24 +176,6 @@ def _pattern(slashes: bytes, names: Mapping[Origin, str]) -> re.Pattern[bytes]:
         b"(?P<slashes>" + slashes + b")(?P<authority>" + authorities + b")" + _NAME_ENDS + _VOCABULARIES,
         re.IGNORECASE,
     )
-
-
-def without_stale_integrity(document: bytes, base_url: str, changed: Iterable[str]) -> bytes:
-    """An HTML document whose scripts and sheets make no promise of contents that were rewritten.
-
-    base_url: to which the document's references are relative. changed: addresses of rewritten bodies.
-    """
-    addresses = frozenset(changed)
-
-    def seen(tag: re.Match[bytes]) -> bytes:
-        found = _ADDRESS.search(tag[0])
-        if found is None or not _INTEGRITY.search(tag[0]):
-            return tag[0]
-        reference = next(part for part in found.groups() if part is not None).decode("utf-8", "replace")
-        target = absolute(reference.replace("&amp;", "&"), base_url)
-        return _INTEGRITY.sub(b"", tag[0]) if target in addresses else tag[0]
-
-    return _TAG.sub(seen, document)
 
 
 def without_policies(document: bytes) -> bytes:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from mixedsched.sites.site import site_name_of
+from mixedsched.sites.site.paths import names_no_host
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LABEL_CHARACTERS = 63
@@ -36,6 +37,8 @@ class Origin:
 
 def origin_of(url: str) -> Origin | None:
     """The origin of an absolute http or https URL; None if it is none."""
+    if names_no_host(url):
+        return None
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

@@ -1,6 +1,7 @@
 """Addresses of a site: what a reference in a document points to, and which file that is. Nothing leaves the root."""
 
 import errno
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ _QUERY_SAFE = _PATH_SAFE.replace("'", "") + "?{}`\\"
 _ASCII_WHITESPACE = " \t\n\r\f"
 _NO_PART_OF_URLS = {ord(sign): None for sign in "\t\n\r"}
 _USUAL_PORTS = {"http": ":80", "https": ":443"}
+# Longer ones name no host, and parsers take time beyond their length for what is not ASCII in them.
+_LONG_AUTHORITY = re.compile(r"(?:(?P<scheme>[a-z][a-z0-9+.-]*):)?[/\\]{2}[^/\\?#]{1024}", re.IGNORECASE)
+_LABEL_MOST = 63  # characters of a part of a name (RFC 1035 section 2.3.4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ def resolve(url: str, base_path: str, hosts: tuple[str, ...], host: int = 0) -> 
     trimmed = _trimmed(url)
     if not trimmed or trimmed.startswith("#"):
         return None
+    if (long := _LONG_AUTHORITY.match(trimmed)) is not None:
+        return External(trimmed) if (long["scheme"] or "https").lower() in _USUAL_PORTS else None
     try:
         return _resolved(trimmed, base_path, hosts, host)
     except ValueError:  # half an IPv6 address, a host name that normalises to another
@@ -75,6 +81,8 @@ def absolute(url: str, base_url: str) -> str:
     "" for what asks for nothing, and for what no URL parser takes. Source: as of resolve().
     """
     trimmed = _trimmed(url)
+    if names_no_host(trimmed) or names_no_host(base_url):
+        return ""
     try:
         joined = urlsplit(urljoin(base_url, _with_slashes(trimmed)))
         if joined.scheme not in _USUAL_PORTS or not trimmed or trimmed.startswith("#"):
@@ -82,6 +90,11 @@ def absolute(url: str, base_url: str) -> str:
         return f"{joined.scheme}://{authority(joined.scheme, joined.netloc)}{_path_of(joined)}"
     except ValueError:  # as in resolve()
         return ""
+
+
+def names_no_host(url: str) -> bool:
+    """Whether what stands for a host in a reference is longer than any, so that parsers had better not see it."""
+    return _LONG_AUTHORITY.match(url) is not None
 
 
 def authority(scheme: str, netloc: str) -> str:
@@ -119,10 +132,14 @@ def ascii_host(name: str) -> str:
 
 
 def _ascii_label(label: str) -> str:
-    plain = unicodedata.normalize("NFKC", label.lower())
     if label.isascii():
-        return plain
-    if not all(sign.isalnum() or sign == "-" or unicodedata.combining(sign) for sign in plain):
+        return label.lower()
+    if len(label) > 4 * _LABEL_MOST:  # several signs may become one
+        return label
+    plain = unicodedata.normalize("NFKC", label.lower())
+    if len(plain) > _LABEL_MOST or not all(
+        sign.isalnum() or sign == "-" or unicodedata.combining(sign) for sign in plain
+    ):
         return label
     return plain if plain.isascii() else f"xn--{plain.encode('punycode').decode()}"
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Self
 import http_sf
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from mixedsched.core.h3 import LONGEST_FIELD_BYTES
 from mixedsched.errors import SiteError, nearest_hint
 from mixedsched.model.priority import parse_parameters
 from mixedsched.model.toml_file import parse_toml, wrong_keys
@@ -44,6 +45,7 @@ def _values(value: Any) -> Any:
 
 def _field_name(name: str) -> str:
     lower = name.lower()
+    _refuse_long(name)
     if not _TOKEN.fullmatch(name):
         raise ValueError(f"'{name}' is not a name of a header field")
     if lower in _SERVERS_OWN:
@@ -52,11 +54,17 @@ def _field_name(name: str) -> str:
 
 
 def _field_value(value: str) -> str:
+    _refuse_long(value)
     if not _VALUE.fullmatch(value):
         raise ValueError(
             f"{value!r} is not a value of a header field: ASCII without control characters, no space around it"
         )
     return value
+
+
+def _refuse_long(text: str) -> None:
+    if len(text) > LONGEST_FIELD_BYTES:
+        raise ValueError(f"a header field of {len(text)} bytes cannot be sent: {LONGEST_FIELD_BYTES} are the most")
 
 
 def _priority(value: str) -> str:

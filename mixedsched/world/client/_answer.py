@@ -94,8 +94,7 @@ class RefusedError(MixedschedError):
 
 def joined_fields(lines: list[tuple[str, str]]) -> dict[str, str]:
     """By name in lower case; lines of one name are joined by commas (RFC 9110 section 5.3)."""
-    joined: dict[str, str] = {}
+    values: dict[str, list[str]] = {}
     for name, value in lines:
-        key = name.lower()
-        joined[key] = f"{joined[key]}, {value}" if key in joined else value
-    return joined
+        values.setdefault(name.lower(), []).append(value)
+    return {name: ", ".join(of_name) for name, of_name in values.items()}

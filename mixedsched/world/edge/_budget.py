@@ -1,4 +1,4 @@
-"""How much the edge holds of response bodies in memory, all together."""
+"""How much the edge holds of response bodies, all together: in memory, or in files."""
 
 from collections.abc import Callable
 

@@ -195,7 +195,8 @@ class EdgeRequest:
             passed = self._with_script(status, passed)
             if self._appender is not None:
                 length = 0 if self._appender.gzips or length is None else length + len(SCRIPT_BYTES)
-            self._inflow = Inflow(self._stream, self._edge.budget, buffers, length or 0, self._lose)
+            budgets = self._edge.budget, self._edge.spooled
+            self._inflow = Inflow(self._stream, *budgets, buffers, length or 0, self._lose)
             body = self._inflow.body
         mime = next((value.decode("latin-1") for name, value in passed if name == b"content-type"), "")
         self._reply.answer(self._edge.response(self.head, Response(status, passed, body, mime)))

@@ -16,11 +16,18 @@ _SPOOLED_BYTES = 64 * 1024  # of a response in memory where a file has the rest
 class Inflow:
     """Feeds a body from the origin, or from a file where the origin was faster than the client.
 
-    size_bytes: of the body, 0 where that is not known. lost: told why the rest cannot come, where the file is at fault.
+    budget, spooled: of all bodies, in memory and in files. size_bytes: of the body, 0 where that is not known. lost: told why
+    the rest cannot come, where the file is at fault.
     """
 
     def __init__(
-        self, stream: OriginStream, budget: Budget, buffers: Buffers, size_bytes: int, lost: Callable[[str], None]
+        self,
+        stream: OriginStream,
+        budget: Budget,
+        spooled: Budget,
+        buffers: Buffers,
+        size_bytes: int,
+        lost: Callable[[str], None],
     ) -> None:
         self._lost = lost
         self.body = GrowingBody(size_bytes, taken=self._taken, closed=self.close)
@@ -29,7 +36,7 @@ class Inflow:
         self._window_bytes = (
             buffers.window_bytes if buffers.spool is None else min(_SPOOLED_BYTES, buffers.window_bytes)
         )
-        self._spool = Spool(buffers.spool, buffers.spool_bytes) if buffers.spool is not None else None
+        self._spool = Spool(buffers.spool, buffers.spool_bytes, spooled) if buffers.spool is not None else None
         self._loop = asyncio.get_running_loop()
         self._is_paused = False
         self._is_refilling = False
@@ -42,11 +49,9 @@ class Inflow:
         if self._is_closed:
             return
         spool = self._spool
-        if spool is None:
-            self._to_body(data)
-            if self._is_full:
-                self._pause()
-        elif spool.size_bytes or self._is_full:  # behind what is in the file already, even where that becomes too large
+        has_room = spool is not None and not spool.is_full
+        # Behind what is in the file already, even where that becomes too large.
+        if spool is not None and (spool.size_bytes or (has_room and self._is_full)):
             try:
                 spool.write(data)
             except OSError as error:
@@ -56,6 +61,8 @@ class Inflow:
                 self._pause()
         else:
             self._to_body(data)
+            if self._is_full and not has_room:
+                self._pause()
 
     def end(self, finish: Callable[[], None], last: bytes = b"") -> None:
         """The origin has sent all. last: of our own behind it. finish: to be called behind the last byte."""

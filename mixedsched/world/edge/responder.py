@@ -46,6 +46,7 @@ class Edge(LiveResponder):
         self.rules = rules
         self.left_alone = left_alone
         self.budget = Budget(settings.buffers.all_bytes)
+        self.spooled = Budget(settings.buffers.spool_all_bytes)
         address = OriginAddress.parse(settings.origin)
         self.pool = OriginPool(address, settings.limits, partial(tls_context, settings) if address.is_tls else None)
         self._over = over

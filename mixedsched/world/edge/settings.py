@@ -83,6 +83,7 @@ class Buffers:
     all_bytes: int = 64_000_000  # of all responses; beyond, only those with nothing to send are read
     spool: Path | None = None  # folder for what origins send faster than clients read; None to let origins wait
     spool_bytes: int = 1_000_000_000  # of one response in a file
+    spool_all_bytes: int = 10_000_000_000  # in all files of a process; beyond, origins wait as without a spool
     request_bytes: int = 1_000_000_000  # of a request's body; beyond, clients get 413
 
 

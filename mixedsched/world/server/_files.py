@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mixedsched.core.h3 import LONGEST_FIELD_BYTES
 from mixedsched.core.h3.response import Body, BytesBody, Headers, RequestHead, Response, close_body
 from mixedsched.model.codings import UndecodableError
 from mixedsched.world.server._conditions import (
@@ -88,6 +89,8 @@ class SiteFiles:
         if found is None:
             return replace(_plain(404, "there is nothing here"), missed=True)
         if isinstance(found, Redirect):
+            if len(found.location) > LONGEST_FIELD_BYTES:  # each byte of a query may take three
+                return _plain(414, "the query of this folder's address is too long")
             return _plain(301, "this is a folder", [(b"location", found.location.encode("ascii")), *_OF_EVERY_FILE])
         response = self._of_entry(found, head)
         return replace(response, kind=found.kind, flags=found.flags, delay_ms=found.delay_ms)

@@ -141,21 +141,28 @@ class Addresses:
     """The paths of one host.
 
     entries: by path as listed, with query where one matters. They are matched in this order: the target as it is; the path
-    without its query; the same path in another percent-encoding; for a folder, its index.html; for a folder's name without
-    the slash at its end, a redirect there.
+    without its query; the same path in another percent-encoding; for a folder, its index.html; for a path that is listed with
+    queries only, the one with most in common; for a folder's name without the slash at its end, a redirect there.
     """
 
     def __init__(self, entries: Mapping[str, SiteEntry]) -> None:
         self._listed = dict(entries)
         self._spelt: dict[str, SiteEntry] = {}
-        for path, entry in entries.items():
+        queried: dict[str, list[RecordedAnswer]] = {}
+        for target, entry in entries.items():
+            path, mark, _ = target.partition("?")
             spelling = one_spelling(path)
-            if "?" not in path and spelling is not None:
+            if spelling is not None and mark:
+                queried.setdefault(spelling, []).append(RecordedAnswer("GET", "", target, _OK, entry))
+            elif spelling is not None:
                 self._spelt.setdefault(spelling, entry)
         for spelling, entry in tuple(self._spelt.items()):
             folder, _, name = spelling.rpartition("/")
             if name == _INDEX:
                 self._spelt.setdefault(f"{folder}/", entry)
+        self._queried = {
+            spelling: _Queries(group) for spelling, group in queried.items() if spelling not in self._spelt
+        }
         self._folders = {spelling[:-1] for spelling in self._spelt if spelling.endswith("/") and spelling != "/"}
 
     def find(self, target: str) -> SiteEntry | Redirect | None:
@@ -169,6 +176,8 @@ class Addresses:
             return None
         if spelling in self._spelt:
             return self._spelt[spelling]
+        if spelling in self._queried:
+            return self._queried[spelling].best((mark + query)[:COMPARED_CHARACTERS]).answer.entry
         # A location that begins with // would name another host.
         if spelling in self._folders and not spelling.startswith("//"):
             sent_query = quote(query.encode("latin-1", "replace"), safe=_QUERY_SAFE)

@@ -134,6 +134,12 @@ def writing(engine: Engine) -> Engine:
     return engine.execution_options(**{_WRITES: True})
 
 
+def allow_pauses(connection: Connection) -> None:
+    """For a transaction that only reads: whoever reads may take a while, as a pager does, and locks nothing meanwhile."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
+
+
 def now_s(connection: Connection) -> float:
     """The time by which leases run out.
 

@@ -13,13 +13,13 @@ from sqlalchemy.orm import aliased
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.store._database import now_s
-from mixedsched.world.store._study_tables import DONE, FAILED, LEASED, OPEN, REVOKED, BlockRow, StudyLoadRow, WorkerRow
+from mixedsched.world.store._study_tables import DONE, FAILED, LEASED, OPEN, BlockRow, StudyLoadRow, WorkerRow
 
 _LONGEST_LEASES = 10  # so many times that of whoever asks: workers may have leases of different lengths
 
 
 class LeaseLostError(MixedschedError):
-    """Somebody else has the block now, or it is not wanted any more: what this worker has of it does not count."""
+    """Somebody else has the block now, or it was given back: what this worker has of it does not count."""
 
 
 class QuarantinedError(MixedschedError):
@@ -114,7 +114,7 @@ def check(connection: Connection, lease: Lease, worker: int) -> None:
     if lost(connection, [lease], worker):
         raise LeaseLostError(
             f"block {lease.number} is not this worker's any more",
-            why="its lease ran out and another worker has taken it, or it is not wanted any more",
+            why="its lease ran out and another worker has taken it, or it was given back",
         )
 
 
@@ -154,14 +154,6 @@ def release(connection: Connection, worker: int) -> None:
         .where(BlockRow.worker == worker, BlockRow.state == LEASED)
         .values(state=OPEN, worker=None, lease_until_s=None)
     )
-
-
-def revoke(connection: Connection, study: int, *, place: int | None, after: int) -> None:
-    """Take back blocks with higher numbers than `after` on which nobody works. place: of this place alone."""
-    wanted = [BlockRow.study == study, BlockRow.state == OPEN, BlockRow.number > after]
-    if place is not None:
-        wanted.append(BlockRow.place == place)
-    connection.execute(update(BlockRow).where(*wanted).values(state=REVOKED))
 
 
 def continue_done(connection: Connection, study: int, arms: Collection[str]) -> None:

@@ -1,13 +1,13 @@
 """Studies in a database: definitions, places, blocks, who works on them, and the loads. Every call is one transaction."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
 from sqlalchemy import Connection, func, select, update
 
 from mixedsched.world.store import _leases, _workers
-from mixedsched.world.store._database import answering, open_database, writing
+from mixedsched.world.store._database import allow_pauses, answering, open_database, writing
 from mixedsched.world.store._leases import Lease
 from mixedsched.world.store._loads import AdoptedBlock, adopt, row_of
 from mixedsched.world.store._study_tables import (
@@ -197,11 +197,6 @@ class StudyStore:
         """The block failed too often. Raises LeaseLostError."""
         self._end(lease, worker, FAILED)
 
-    def revoke(self, study: int, *, after: int, place: int | None = None) -> None:
-        """Take back blocks with higher numbers on which nobody works, of one place or of all."""
-        with self._write() as connection:
-            _leases.revoke(connection, study, place=place, after=after)
-
     def reopen(self, study: int, *, in_order: bool = False) -> None:
         """Give blocks that were given up another chance. in_order: but those behind which another one is done."""
         with self._write() as connection:
@@ -219,8 +214,8 @@ class StudyStore:
 
     # What came of it
 
-    def loads(self, study: int, places: Iterable[int] | None = None) -> Iterator[StoredLoad]:
-        """All loads, by place and block, then in the order in which they were made. places: ids; None for all of the study."""
+    def loads(self, study: int) -> Iterator[StoredLoad]:
+        """All loads, by place and block, then in the order in which they were made."""
         columns = (
             select(
                 BlockRow.place,
@@ -240,9 +235,8 @@ class StudyStore:
             .order_by(BlockRow.place, BlockRow.number, StudyLoadRow.id)
             .execution_options(yield_per=_ROWS_AT_A_TIME)
         )
-        if places is not None:
-            columns = columns.where(BlockRow.place.in_(list(places)))
         with self._read() as connection:
+            allow_pauses(connection)
             for row in connection.execute(columns):
                 yield StoredLoad(*row)
 

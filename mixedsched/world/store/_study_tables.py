@@ -7,8 +7,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from mixedsched.world.store._database import Base
 
-OPEN, LEASED, DONE, FAILED, REVOKED = "open", "leased", "done", "failed", "revoked"
-"""States of a block. failed: given up after several attempts. revoked: not wanted any more, as its question is decided."""
+OPEN, LEASED, DONE, FAILED = "open", "leased", "done", "failed"
+"""States of a block. failed: given up after several attempts."""
 QUARANTINED = "quarantined"  # a state of a worker
 
 

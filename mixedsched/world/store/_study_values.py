@@ -97,4 +97,4 @@ class BlockCounts:
     leased: int = 0
     done: int = 0
     failed: int = 0
-    revoked: int = 0
+    revoked: int = 0  # of earlier versions: not wanted any more

@@ -19,6 +19,7 @@ import mixedsched as ms
 from mixedsched.errors import MissingPartError
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.export import COLUMNS, WRITERS, ExportedRow, study_rows, write_csv, write_json, write_parquet
+from mixedsched.lab.study.lean import read_lean, write_lean
 from mixedsched.lab.study.session import run_study
 from mixedsched.world.store import StudyStore
 from tests.lab.study.made_up_study import MadeUpStudy, made_up_definition, store_study
@@ -55,6 +56,18 @@ def test_rows_have_all_promised_columns_and_failed_loads_are_rows_too(rows: list
     assert [(row["site"], row["block"], row["scheme"], row["lcp_ms"]) for row in failed] == [("shop", 2, "mixed", None)]
     assert {row["browser"] for row in rows} == {"156.0"}
     assert rows[5]["cls"] is None
+
+
+def test_places_that_are_added_while_rows_are_read_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_study(MadeUpStudy(made_up_definition(), ["shop", "blog"]), tmp_path)
+    with StudyStore(f"sqlite:///{tmp_path / DATABASE_NAME}") as store:
+        stored, (first, _) = store.studies()[0], store.places(1)
+        monkeypatch.setattr(store, "places", lambda _: [first])
+        assert {row["site"] for row in study_rows(store, stored)} == {"shop"}
+        write_lean(store, stored, tmp_path / "loads")
+    assert {place.site for place in read_lean(tmp_path / "loads").result.places} == {"shop"}
 
 
 def test_csv_says_what_the_rows_say(rows: list[ExportedRow]) -> None:

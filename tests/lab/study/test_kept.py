@@ -13,6 +13,7 @@ from mixedsched.lab.study import continuing, session
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.kept import play_kept
 from mixedsched.lab.study.lean import read_lean
+from mixedsched.lab.study.session import run_study
 from tests.lab.study.small import LOADS_OF_BLOCK, SITES, small_study
 
 KEYS = ("lcp_ms",)
@@ -58,16 +59,26 @@ def test_without_playing_the_file_has_what_the_folder_has(study: Study, tmp_path
     assert kept.read_bytes() == whole
 
 
+def test_what_is_played_at_one_place_is_added_to_what_is_kept_of_all(study: Study, tmp_path: Path) -> None:
+    kept, said = tmp_path / "kept.parquet", list[str]()
+    play_kept(study, kept, KEYS, folder=tmp_path / "runs", blocks=1, jobs=1, say=said.append)
+    play_kept(study, kept, KEYS, folder=tmp_path / "clone", only="pages/two@cable", jobs=1, say=said.append)
+    assert said[-1] == f"kept: {(PAGES + 1) * LOADS_OF_BLOCK} loads"
+    blocks = {place.site: place.blocks for place in read_lean(kept).result.places}
+    assert blocks == {"pages/one": (1,), "pages/two": (1, 2), "pages/three": (1,)}
+
+
 def test_what_only_the_file_has_is_never_lost(study: Study, tmp_path: Path) -> None:
     kept, said = tmp_path / "kept.parquet", list[str]()
     play_kept(study, kept, KEYS, folder=tmp_path / "runs", jobs=1, say=said.append)
     whole = kept.read_bytes()
-    play_kept(study, kept, KEYS, folder=tmp_path / "fewer", only="pages/one@cable", jobs=1, say=said.append)
-    assert said[-1].startswith(f"{kept} stays as it is: the database lacks {2 * (PAGES - 1)} blocks of it; going on")
+    run_study(study, folder=tmp_path / "fewer", only="pages/one@cable", jobs=1)  # without what is kept
+    play_kept(study, kept, KEYS, folder=tmp_path / "fewer", play=False, say=said.append)
+    assert said[-1].startswith(f"{kept} stays as it is: the database lacks {2 * (PAGES - 1)} blocks of it, which are")
     with pytest.raises(UsageError, match="blocks: 2 -> 1"):
         play_kept(study, kept, KEYS, folder=tmp_path / "shorter", blocks=1, jobs=1, say=said.append)
     assert kept.read_bytes() == whole
-    play_kept(study, kept, KEYS, folder=tmp_path / "fewer", jobs=1, say=said.append)
+    play_kept(study, kept, KEYS, folder=tmp_path / "fewer", only="pages/one@cable", jobs=1, say=said.append)
     assert len(read_lean(kept).loads) == 2 * PAGES * LOADS_OF_BLOCK
 
 

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Flag, Kind
+from mixedsched.sites.documents.charsets import charset_of
 from mixedsched.sites.documents.css import rewrite_css
-from mixedsched.sites.documents.dom import chosen, parse_srcset, searchable
+from mixedsched.sites.documents.dom import ImageCandidate, chosen, parse_srcset, searchable
 from mixedsched.sites.documents.html import rewrite_html
-from mixedsched.sites.documents.references import Reference, ReferenceRole, decoded
-from mixedsched.sites.site.paths import External, Local, resolve
+from mixedsched.sites.documents.references import Reference, ReferenceRole, base_of, decoded
+from mixedsched.sites.site.paths import External, Local, absolute, resolve
 
 
 def seen(text: str, is_css: bool = False) -> list[Reference]:
@@ -270,6 +271,28 @@ def test_references_resolve_as_in_a_browser(url: str, target: Local | External |
     assert resolve(url, "/dir/page.html", ("shop.test", "cdn.test", "xn--bcher-kva.test")) == target
 
 
+# Each takes minutes to be put into the form that browsers ask for: parts of names are shorter.
+LONG_NAMES = ["".join(map(chr, range(0x4E00, 0x9E00))), f"a{chr(0x345) * 400_000}{chr(0x316) * 400_000}"]
+
+
+@pytest.mark.parametrize("name", LONG_NAMES, ids=range(2))
+@pytest.mark.parametrize("scheme", ["", "https:", "HTTP:"])
+def test_what_no_name_can_hold_names_no_host(name: str, scheme: str) -> None:
+    url = f"{scheme}//{name}/a.png"
+    assert resolve(url, "/", ("shop.test",)) == External(url)
+    assert absolute(url, "https://shop.test/") == ""
+    assert base_of(f"<base href='{url}'>", "https://shop.test/") == "https://shop.test/"
+    assert resolve(f"data://{name}", "/", ("shop.test",)) is None
+    assert absolute(f"//{name[:500]}/", "https://shop.test/") == f"https://{name[:500]}/"
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("Bücher.TEST:8443", "xn--bcher-kva.test:8443"), (f"{'ü' * 64}.Test", f"{'ü' * 64}.test")]
+)
+def test_hosts_are_written_as_browsers_ask_for_them(name: str, found: str) -> None:
+    assert absolute(f"//{name}/", "https://shop.test/") == f"https://{found}/"
+
+
 def test_the_coarsest_image_that_fills_a_phone_screen_is_chosen() -> None:
     assert chosen(parse_srcset("a 1x, b 2x, c 3x")).url == "b"  # type: ignore[union-attr]
     assert chosen(parse_srcset("a.png?x=1,2 300w,b 400w")).url == "b"  # type: ignore[union-attr]
@@ -342,3 +365,41 @@ def test_looking_at_any_text_changes_nothing_and_never_fails(html: str) -> None:
 def test_looking_at_any_style_changes_nothing_and_never_fails(css: str) -> None:
     for item in seen(css, is_css=True):
         assert 0 <= item.offset <= len(css)
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "is_valid"),
+    [("1.5x", True), (".5x", True), ("2e3x", True), ("5.x", False), (".x", False), ("1" * 500_000, False)],
+    ids=range(6),
+)
+def test_descriptors_that_browsers_know_are_told_from_others_of_any_length(descriptor: str, is_valid: bool) -> None:
+    assert ImageCandidate("a.png", descriptor).is_valid is is_valid
+
+
+@pytest.mark.parametrize(
+    ("text", "base"),
+    [
+        ("<base href=lib/>", "https://shop.test/lib/"),
+        ("<base target=_top><base\nHREF = 'a&gt;b>c/'>", "https://shop.test/a>b>c/"),
+        ("<base href= ><base href=lib/>", "https://shop.test/lib/"),
+        (f"<base {'x ' * 5000}href=lib/>", "https://shop.test/lib/"),
+        ("<basefont href=lib/>", "https://shop.test/"),
+        ("<base " * 5_000_000, "https://shop.test/"),
+    ],
+    ids=range(6),
+)
+def test_the_base_of_a_document_is_found_wherever_it_is(text: str, base: str) -> None:
+    assert base_of(text, "https://shop.test/") == base
+
+
+@pytest.mark.parametrize(
+    ("mime", "charset"),
+    [
+        ("text/html; Charset=koi8-r; x=y", "koi8-r"),
+        (f"text/html; charset=koi8-r;{'x;' * 1_000_000}", "koi8-r"),
+        (f'text/html; x="{";" * 1_000_000}; charset=koi8-r', ""),
+    ],
+    ids=range(3),
+)
+def test_a_content_type_names_its_charset_at_the_beginning(mime: str, charset: str) -> None:
+    assert charset_of(mime) == charset

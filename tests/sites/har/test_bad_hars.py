@@ -168,6 +168,7 @@ def test_text_goes_back_into_its_charset_where_that_has_the_recorded_size(tmp_pa
         ({"request": {"url": "https://shop.test/a b"}}, "its address is malformed"),
         ({"request": {"url": "https://shop.test:99999/"}}, "its address is malformed"),
         ({"request": {"url": "https://[::1"}}, "its address is malformed"),
+        ({"request": {"url": f"https://a{chr(0x345) * 300_000}{chr(0x316) * 300_000}"}}, "its address is malformed"),
         ({"request": {"method": "OPTIONS"}}, "the server answers CORS preflights by itself"),
         ({"response": {"status": 0}}, "it was blocked or failed: there is no response"),
         ({"response": {"status": -1}}, "it was blocked or failed: there is no response"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mixedsched.model.page import Page
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.recorded._copies import Copier
-from mixedsched.sites.recorded._graph import discovery
+from mixedsched.sites.recorded._graph import discovery, own_scripts
 from mixedsched.sites.recorded._rewriting import Renaming
 from mixedsched.sites.recorded.names import Origin
 from tests.sites.recorded.made import SHOP, Recorded, document, exchange, redirect
@@ -288,3 +288,19 @@ class TestScriptsWithinADocument:
     def test_no_document_makes_the_search_for_them_slow(self, tmp_path: Path, part: str) -> None:
         site = self.site(tmp_path, found_how="parser", behind=part * 20_000)
         assert found(site, "c.png")["found_when"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("text", "scripts"),
+    [
+        ("<script>1</script><SCRIPT type=a>2</SCRIPT >", ["<script>1</script", "<SCRIPT type=a>2</SCRIPT"]),
+        ("<script src=a.js>1</script><script data-src=a>2", ["<script data-src=a>2"]),
+        (f"<script {'x' * 5000}>1</script>", [f"<script {'x' * 5000}>1</script"]),
+        ("<script", []),
+        ("<script " * 3_000_000, []),
+        ("<script src=a>" * 1_000_000, []),
+    ],
+    ids=range(6),
+)
+def test_a_documents_own_scripts_are_found_in_any_document(text: str, scripts: list[str]) -> None:
+    assert [text[start:end] for start, end in own_scripts(text)] == scripts

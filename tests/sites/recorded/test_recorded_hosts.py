@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.model.request import Kind
+from mixedsched.sites.recorded._promises import without_stale_integrity
 from mixedsched.sites.recorded._rewriting import Renaming
 from mixedsched.sites.recorded.coding import decode_body
 from mixedsched.sites.recorded.names import Origin, origin_of, site_hosts
@@ -191,3 +193,44 @@ def test_a_promise_is_of_what_the_base_of_its_document_makes_of_the_address(tmp_
     text = site.body("html").decode()
     assert "sha256-a" not in text
     assert "sha256-b" in text, "what is no address is left alone"
+
+
+def test_import_maps_and_links_make_no_promise_of_rewritten_files(tmp_path: Path) -> None:
+    page = (
+        '<script type="importmap">{"imports": {"a": "/a.js", "<": "/é"}, '
+        '"integrity": {"http://127.0.0.1:8081/a.js": "sha256-a", "/b.js": "sha256-b", "./c.js": "sha256-c"}}</script>'
+        '<script type="module" src="/b.js"></script>'
+    )
+    links = [
+        ("link", '<http://127.0.0.1:8081/a.js>; rel=modulepreload; integrity="sha256-a"; fetchpriority=low'),
+        ("link", "</c.js>; rel=modulepreload; integrity=sha256-c"),
+    ]
+    site = Recorded(
+        tmp_path / "shop",
+        document(page, "http://localhost:9000/", headers=links),
+        exchange("http://127.0.0.1:8081/a.js", Kind.SCRIPT, "fetch('http://localhost:9000/x')"),
+        exchange("http://localhost:9000/b.js", Kind.SCRIPT, "import 'http://127.0.0.1:8081/a.js'"),
+        exchange("http://localhost:9000/c.js", Kind.SCRIPT, "1"),
+    )
+    text = site.body("html").decode()
+    written = text.removeprefix('<script type="importmap">').partition("</script>")[0]
+    assert "<" not in written
+    assert json.loads(written) == {"imports": {"a": "/a.js", "<": "/é"}, "integrity": {"./c.js": "sha256-c"}}
+    assert site.resource("html")["headers"]["link"] == [
+        "<https://127-0-0-1-8081.test/a.js>; rel=modulepreload; fetchpriority=low",
+        "</c.js>; rel=modulepreload; integrity=sha256-c",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"integrity": 7}', '{"integrity":{"/b.js":"x"}}', "[" * 100_000])
+def test_import_maps_that_promise_nothing_of_rewritten_files_stay_as_they_are(text: str) -> None:
+    page = f"<script type='importmap' >{text}</SCRIPT><script src=/a.js integrity='x'></script>".encode()
+    honest = without_stale_integrity(page, SHOP, {f"{SHOP}a.js"})
+    assert honest == page.replace(b" integrity='x'", b"")
+
+
+@pytest.mark.parametrize(
+    "text", [b"<script " * 2_000_000, b"<script src=a.js" + b" " * 1_000_000, b"<script type=importmap>" * 300_000]
+)
+def test_no_document_makes_the_look_for_promises_long(text: bytes) -> None:
+    assert without_stale_integrity(text, SHOP, {f"{SHOP}a.js"}) == text

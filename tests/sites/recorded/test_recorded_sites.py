@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,16 @@ def test_a_recording_is_a_site_that_replays(tmp_path: Path) -> None:
     assert site.manifest["record"] == {"url": SHOP, "date": "2026-01-02", "notes": ["it was quiet"]}
     assert site.resource("gone.png")["status"] == 404
     assert site.summary.kinds["image"].count == 2
+
+
+def test_fields_that_no_site_can_have_are_left_out_of_a_recording(tmp_path: Path) -> None:
+    """Or it could not be opened: HTTP/3 has no words for longer ones here."""
+    long = "x" * 70_000
+    script = replace(exchange(f"{SHOP}a.js", Kind.SCRIPT), headers=(("content-type", f"text/{long}"), ("x-long", long)))
+    site = Recorded(tmp_path / "shop", document(), script)
+    loaded = load_site(tmp_path / "shop")
+    assert loaded.mimes[0, "/a.js"] == "text/javascript"
+    assert site.summary.dropped_headers == {"x-long": 1}
 
 
 def test_a_redirect_to_what_is_no_address_leads_nowhere(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_the_table_of_responses_overrides_entries(tmp_path: Path) -> None:
         ({"headers": {"etag": '"x"'}}, "can only be taken away"),
         ({"headers": {"x-a": "a\r\nb"}}, "not a value of a header field"),
         ({"headers": {"x a": "b"}}, "not a name of a header field"),
+        ({"headers": {"x-a": "b" * 65_536}}, "a header field of 65536 bytes cannot be sent"),
         ({"headers": ["x-a"]}, "headers"),
         ({"priority": "u=9"}, "u goes from 0 to 7"),
         ({"encoding": "compress"}, "encoding"),

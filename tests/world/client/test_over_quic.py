@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from mixedsched.world.client import HttpsPage, _over_quic, ask_over_quic
+from mixedsched.world.client._answer import joined_fields
 from tests.world.client.https import Page, http3, write_certificate
 
 
@@ -29,6 +30,12 @@ def test_another_host_may_be_an_address_in_brackets(certificate: Path) -> None:
     with http3(Page(), certificate) as port:
         target = HttpsPage("localhost", 443, "/", certificate)
         assert asyncio.run(ask_over_quic(target, port, "[::ffff:127.0.0.1]")).status == 200
+
+
+@pytest.mark.parametrize("count", [1, 2, 1_000_000])
+def test_lines_of_one_name_are_joined_however_many_there_are(count: int) -> None:
+    lines = [("Via", "1.1 a"), ("vary", "x"), *([("via", "1.1 b")] * (count - 1))]
+    assert joined_fields(lines) == {"via": ", ".join(["1.1 a", *["1.1 b"] * (count - 1)]), "vary": "x"}
 
 
 def test_an_answer_is_waited_for_while_more_of_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,8 @@ from tests.world.server.asking import ask, body_of, site_files, written
 
 LISTED = {
     name: name
-    for name in ("/", "/index.html", "/docs/index.html", "/a%20b.txt", "/%C3%BC.txt", "/what%3F.txt", "/q?v=1", "/a%2520b",
-                 "/docs", "/own/", "/own/index.html", "/x y/index.html", "//odd/index.html", "/deep/er/index.html")
+    for name in ("/", "/index.html", "/docs/index.html", "/a%20b.txt", "/%C3%BC.txt", "/what%3F.txt", "/q?v=1", "/q?w=21",
+                 "/a%2520b", "/docs", "/own/", "/own/index.html", "/x y/index.html", "//odd/index.html", "/deep/er/index.html")
 }  # fmt: skip
 
 
@@ -43,7 +43,10 @@ def addresses() -> Addresses[str]:
         ("/what%3f.txt?x", "/what%3F.txt"),
         ("/what?.txt", None),
         ("/q?v=1", "/q?v=1"),
-        ("/q", None),
+        ("/q?w=22", "/q?w=21"),
+        ("/%71?v", "/q?v=1"),
+        ("/q", "/q?w=21"),
+        ("/q/", None),
         ("/DOCS/", None),
         ("/deep/", None),
         ("/deep", None),
@@ -125,6 +128,8 @@ class TestResponses:
         assert (answer.status, answer.headers["location"]) == (301, "/docs/?x")
         assert int(answer.headers["content-length"]) == len(answer.body)
         assert ask(files, "/docs", "HEAD").response.body is None
+        assert ask(files, f"/docs?{'é' * 21_000}").status == 301
+        assert ask(files, f"/docs?{'é' * 31_000}").status == 414, "its location would be longer than a field can be"
 
     def test_fields_replace_or_take_away_ours(self, files: SiteFiles) -> None:
         answer = ask(files, "/set")

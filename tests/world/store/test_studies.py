@@ -220,28 +220,8 @@ class TestLoads:
         store.add_all(worker, [(lease, both(), True)])
         assert store.records(lease.place_id) == [{"of": "A"}, {"of": "B"}]
 
-    def test_loads_of_some_places_can_be_read_alone(self, store: StudyStore, study: int) -> None:
-        worker = store.join("w", "m", {})
-        leases = store.lease(study, worker, 6, LONG_S)
-        store.add_all(worker, [(lease, both(), True) for lease in leases])
-        place = store.places(study)[1].id
-        assert {item.place_id for item in store.loads(study, [place])} == {place}
-        assert len(list(store.loads(study))) == 12
-
 
 class TestStopping:
-    def test_revoked_blocks_are_not_worked_on_and_those_in_work_are_finished(
-        self, store: StudyStore, study: int
-    ) -> None:
-        worker = store.join("w", "m", {})
-        place = store.places(study)[0].id
-        [lease] = store.lease(study, worker, 1, LONG_S, places=[place])
-        store.revoke(study, after=0, place=place)
-        store.finish(lease, worker)
-        assert store.lease(study, worker, 9, LONG_S, places=[place]) == []
-        counts = store.counts(study)
-        assert [(item.done, item.revoked, item.open) for item in counts] == [(1, 2, 0), (0, 0, 3)]
-
     def test_blocks_that_were_given_up_get_another_chance_on_request(self, store: StudyStore, study: int) -> None:
         worker = store.join("w", "m", {})
         [lease] = store.lease(study, worker, 1, LONG_S)
