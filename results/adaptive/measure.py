@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import multiprocessing
+import signal
 import statistics
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from mixedsched.lab.learning.taught import TaughtScheme
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import NamedScheme, PaintReader, Player, SchemeChoice, Task
+from mixedsched.report.papers.script import Countdown, run_script
 from mixedsched.sites.pages import load_page
 from mixedsched.world import catalog
 
@@ -52,23 +54,30 @@ def play(job: tuple[str, str, int, float, bool]) -> dict[str, Any]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser()
-    options.add_argument("--visits", type=int, default=8)
-    options.add_argument("--churn", type=float, default=0.0)
-    options.add_argument("--beacons", action="store_true")
-    options.add_argument("--only", default="")
-    options.add_argument("--jobs", type=int, default=2)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--visits", type=int, default=8, help="to learn from; 0 for a page that was never seen")
+    options.add_argument("--churn", type=float, default=0.0, help="share of the page that is new at each visit")
+    options.add_argument("--beacons", action="store_true", help="pages tell the server of their paints")
+    options.add_argument("--only", help="sites, with commas between; by default all of the finder")
+    options.add_argument("--jobs", type=int, default=2, help="processes that simulate")
     given = options.parse_args()
     finder = json.loads(FINDER.read_text())
     sites = given.only.split(",") if given.only else finder["sites"]
     jobs = [(site, link, given.visits, given.churn, given.beacons) for site in sites for link in finder["networks"]]
     done = [json.loads(line) for line in DATA.read_text().splitlines()] if DATA.exists() else []
     known = {tuple(item[key] for key in ("site", "link", "visits", "churn", "beacons")) for item in done}
-    with multiprocessing.Pool(given.jobs) as pool, DATA.open("a") as file:
-        for found in pool.imap_unordered(play, [job for job in jobs if job not in known]):
+    missing = [job for job in jobs if job not in known]
+    countdown = Countdown(len(missing))
+    # After Ctrl-C this process ends the others.
+    with (
+        multiprocessing.Pool(given.jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool,
+        DATA.open("a") as file,
+    ):
+        for found in pool.imap_unordered(play, missing):
             file.write(json.dumps(found) + "\n")
             file.flush()
+            countdown.done(f"{found['site']} over {found['link']}")
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -6,9 +6,11 @@ import statistics
 from collections import defaultdict
 from pathlib import Path
 
+from mixedsched.report.papers.markdown import write_readme
+from mixedsched.report.papers.script import run_script
+
 HERE = Path(__file__).parent
 FINDER = HERE.parent / "finder" / "finder.json"
-TEXT = HERE / "README.md.in"
 
 
 def pct(logs: list[float]) -> tuple[float, float]:
@@ -51,8 +53,7 @@ def main() -> None:
                 item = runs[key].get(place)
                 cells.append("" if item is None else f"{(item['lcp_ms'] / best - 1) * 100:.1f} ({item['order']})")
         rows.append(f"| {place[0]} | {place[1]} | " + " | ".join(cells) + " |")
-    text = TEXT.read_text().replace("@SUMMARY@", "\n".join(lines)).replace("@PLACES@", "\n".join(rows))
-    (HERE / "README.md").write_text(text)
+    write_readme(HERE, SUMMARY="\n".join(lines), PLACES="\n".join(rows))
 
 
 def _heads(runs: dict[tuple[int, float, bool], object]) -> list[str]:
@@ -64,4 +65,4 @@ def _heads(runs: dict[tuple[int, float, bool], object]) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)
