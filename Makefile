@@ -13,14 +13,16 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup wheel lab demo test lint quick short together runner check bench sites networks studies tuned docs interop fuzz clean
 
 help:
+	@echo "make setup   Chromium, Python and Node packages; whatever needs them does this first"
 	@echo "make demo    compare mixed with sequential delivery of a real page; leaves a report in runs/"
+	@echo "make lint    format, lint, types, import layers"
 	@echo "make quick   format, lint, types, import layers, and all tests that are short and need no browser, no real clock and no privilege"
 	@echo "make test    all tests, and the slowest 20"
 	@echo "make check   format, lint, types, import layers, all tests"
 	@echo "make wheel   dist/*.whl, to be installed with pipx, uv or pip where there is no checkout"
-	@echo "make bench   benchmarks"
+	@echo "make bench   the short benchmarks; each of benchmarks/ is a command: python -m benchmarks.NAME --help"
 	@echo "make sites   fetches and builds all bundled sites, about 100 MB to download"
-	@echo "make lab     also what the kernel's links, the router VM and tests of shipped files need: iproute2, QEMU, four web servers, gtlsclient"
+	@echo "make lab     setup, and what the kernel's links, the router VM and tests of shipped files need: iproute2, QEMU, four web servers, gtlsclient, Firefox"
 	@echo "make networks  measures all emulated networks against what they should do; takes an hour, writes docs/networks.md"
 	@echo "make studies goes on with the papers' studies, many hours; what is there is drawn by the draw.py of each in results/"
 	@echo "make tuned   tunes all bundled sites over two networks; hours, goes on where it stopped, writes results/tuned/"
@@ -107,5 +109,6 @@ fuzz: setup
 
 clean:
 	rm -rf .venv lighthouse-runner/node_modules sites/node_modules sites/debian_packages build dist mixedsched.egg-info
+	rm -f docs/reference/commands.md
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

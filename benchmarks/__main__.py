@@ -1,29 +1,42 @@
-"""Runs every benchmark and prints what it found. Times are the minimum of several repeats; ratios are what counts.
+"""Runs the short benchmarks and prints what they found. Times are the minimum of several repeats; ratios are what counts.
 
-Those that take minutes, or want the machine for themselves, are run by themselves: `benchmarks.memory`, `benchmarks.relay`,
-`benchmarks.networks`, `benchmarks.backends`, `benchmarks.copies`, `benchmarks.gates`, `benchmarks.view`,
-`benchmarks.accessibility`, `benchmarks.tuned` and `benchmarks.remembering`.
+All others take minutes, need other programs, or want the machine for themselves. Every one is a command of its own:
+`python -m benchmarks.NAME --help` says what it measures.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
-import sys
+from collections.abc import Iterator
 
 from benchmarks import decisions, pipe, serving, stack, startup, transfer, tuner
+from benchmarks._command import say_all
+from mixedsched.errors import MissingPartError
+from mixedsched.report.papers.script import run_script
+
+SHORT = (startup, decisions, pipe, stack, tuner, transfer, serving)
 
 
 def main() -> None:
-    sys.stdout.write(
-        f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, Python {platform.python_version()}\n"
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for benchmark in (startup, decisions, pipe, stack, tuner, transfer, serving):
-        sys.stdout.write(f"\n{(benchmark.__doc__ or '').splitlines()[0]}\n")
-        for line in benchmark.run():
-            sys.stdout.write(f"  {line}\n")
-        sys.stdout.flush()
+    parser.parse_args()
+    say_all(run())
+
+
+def run() -> Iterator[str]:
+    yield f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    for benchmark in SHORT:
+        yield from ("", (benchmark.__doc__ or "").splitlines()[0])
+        try:
+            for line in benchmark.run():
+                yield f"  {line}"
+        except MissingPartError as error:
+            yield f"  left out: {error}"
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

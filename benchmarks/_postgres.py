@@ -35,19 +35,27 @@ class Postgres:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        if self._user is not None:
-            shutil.chown(self._place, self._user)
-        arguments = ["--no-sync", "--auth=trust", "--username=lab", "--encoding=UTF8", "--locale=C", str(self._data)]
-        subprocess.run([str(self._binaries / "initdb"), *arguments], check=True, capture_output=True, user=self._user)
-        self.start()
+        try:
+            self._make()
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         self.kill()
         shutil.rmtree(self._place, ignore_errors=True)
 
+    def _make(self) -> None:
+        if self._user is not None:
+            shutil.chown(self._place, self._user)
+        arguments = ["--no-sync", "--auth=trust", "--username=lab", "--encoding=UTF8", "--locale=C", str(self._data)]
+        subprocess.run([str(self._binaries / "initdb"), *arguments], check=True, capture_output=True, user=self._user)
+
     def start(self) -> None:
         """Start it and wait until it answers."""
+        program = str(self._binaries / "postgres")
         arguments = [
             "-D",
             str(self._data),
@@ -59,13 +67,7 @@ class Postgres:
             "max_connections=60",
         ]
         self._process = subprocess.Popen(
-            [
-                "setpriv",
-                "--pdeathsig",
-                "KILL",
-                str(self._binaries / "postgres"),
-                *arguments,
-            ],  # however this process ends
+            ["setpriv", "--pdeathsig", "KILL", program, *arguments],  # however this process ends
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             user=self._user,

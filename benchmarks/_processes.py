@@ -1,4 +1,4 @@
-"""Servers and clients in processes of their own, over UDP on loopback: what `serving` and `memory` have in common.
+"""Servers and clients in processes of their own, over UDP on loopback: what benchmarks of them have in common.
 
 The client is gtlsclient of ngtcp2 (package ngtcp2-client), so neither server is measured with a client of its own kind.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -18,9 +19,10 @@ from typing import Any
 
 import psutil
 
-HOME = Path(__file__).resolve().parents[1]
+from benchmarks._command import HOME
+from mixedsched.errors import MissingPartError, MixedschedError
+
 CLIENT = shutil.which("gtlsclient")
-NO_CLIENT = "left out: gtlsclient is missing (package ngtcp2-client of Debian and Ubuntu)"
 WINDOW = "64M"
 
 
@@ -43,6 +45,12 @@ class Server:
 
     def rss_bytes(self) -> int:
         return int(psutil.Process(self.process.pid).memory_info().rss)
+
+
+def need_client() -> None:
+    """Raises MissingPartError without gtlsclient."""
+    if CLIENT is None:
+        raise MissingPartError("gtlsclient is missing", fix="Debian and Ubuntu: apt-get install ngtcp2-client")
 
 
 @contextmanager
@@ -85,7 +93,10 @@ def _server(arguments: list[str]) -> Iterator[tuple[subprocess.Popen[str], str]]
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            yield process, process.stdout.readline()
+            first_line = process.stdout.readline()
+            if not first_line:
+                raise MixedschedError(f"{' '.join(arguments[:3])} did not start", why="what it said stands above")
+            yield process, first_line
         finally:
             process.stdin.close()
 
@@ -114,6 +125,13 @@ def finish(client: subprocess.Popen[bytes]) -> None:
     _, error = client.communicate()
     if client.returncode != 0:
         raise RuntimeError(f"gtlsclient ended with {client.returncode}: {error.decode(errors='replace')[-500:]}")
+
+
+def free_port(kind: socket.SocketKind) -> int:
+    """Of 127.0.0.1, for TCP (SOCK_STREAM) or UDP (SOCK_DGRAM)."""
+    with socket.socket(socket.AF_INET, kind) as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
 
 
 def write_file(path: Path, size_bytes: int) -> None:

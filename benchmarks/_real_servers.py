@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks._processes import free_port
 from mixedsched.core.h3.certificate import make_certificate
+from mixedsched.errors import MixedschedError
 from mixedsched.lab.command._server import has_udp_port
 from mixedsched.world.servers import KINDS, find_server
 
@@ -115,7 +117,7 @@ REAL_SERVERS = (
 
 @contextmanager
 def running(server: RealServer, program: Path, files: Path) -> Iterator[int]:
-    """The UDP port on which it serves these files."""
+    """The UDP port on which it serves these files. Raises MixedschedError if it does not start."""
     with tempfile.TemporaryDirectory() as name:
         own = Path(name)
         certificate, key = own / "certificate.pem", own / "key.pem"
@@ -123,22 +125,21 @@ def running(server: RealServer, program: Path, files: Path) -> Iterator[int]:
         cut = pem.index("-----BEGIN", 1)
         certificate.write_text(pem[:cut])
         key.write_text(pem[cut:])
-        port = _free_port()
+        port = free_port(socket.SOCK_DGRAM)
         command = server.command(program, files, own, port, certificate, key)
         environment = {**os.environ, "HOME": name, "XDG_DATA_HOME": name, "XDG_CONFIG_HOME": name}
-        with subprocess.Popen(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as process:
+        with (
+            (own / "said").open("w+") as said,
+            subprocess.Popen(command, env=environment, stdout=said, stderr=said) as process,
+        ):
             try:
                 end_s = time.monotonic() + _START_S
-                while not has_udp_port(process.pid, port) and process.poll() is None and time.monotonic() < end_s:
+                while not has_udp_port(process.pid, port):
+                    if process.poll() is not None or time.monotonic() > end_s:
+                        raise MixedschedError(
+                            f"{server.name} did not start", why=(own / "said").read_text()[-500:].strip()
+                        )
                     time.sleep(0.05)
                 yield port
             finally:
                 process.kill()
-
-
-def _free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])

@@ -17,30 +17,32 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks._command import HOME, parser_of, say_all
+from mixedsched.errors import ExitCode
 from mixedsched.lab import underway
 from mixedsched.lab.results import owned
 from mixedsched.report.audit import write_audit
+from mixedsched.report.papers.script import run_script, tell
 from mixedsched.world.browser.find import find_chromium
 from tests.advice.audit.made_up import made_up_audit
 from tests.report.made_up_reports import experiment, report
 from tests.report.view.made_up_folders import address, served, write_many
 
-HOME = Path(__file__).resolve().parents[1]
 DOCS = HOME / "build/docs"
 DOCS_SHOWN = ("index", "view", "measuring", "gallery", "reference/commands", "tutorials/audit-my-site")
 WANTED = 95
 
 
 def main() -> None:
+    parser_of("accessibility", __doc__).parse_args()
     is_good = True
     with tempfile.TemporaryDirectory() as place:
         for found in _scores(Path(place)):
             is_good &= found["score"] >= WANTED
-            sys.stdout.write(f"{found['score']:5.0f}  {found['name']}\n")
-            for item in found["failed"]:
-                sys.stdout.write(f"       {item['id']}: {item['nodes']}\n")
-            sys.stdout.flush()
-    sys.exit(0 if is_good else 1)
+            say_all([f"{found['score']:5.0f}  {found['name']}"])
+            say_all(f"       {item['id']}: {item['nodes']}" for item in found["failed"])
+    if not is_good:
+        sys.exit(ExitCode.FAILED)
 
 
 def _scores(place: Path) -> Iterator[dict[str, Any]]:
@@ -54,7 +56,9 @@ def _scores(place: Path) -> Iterator[dict[str, Any]]:
         pages = [(f"view, {name}", page + path) for name, path in _views(page)]
         pages += [(name, f"{files}/{name}.html") for name in ("compare", "audit")]
         yield from _measured([*pages, *((f"{name}, dark", url) for name, url in pages)])
-    if DOCS.is_dir():
+    if not DOCS.is_dir():
+        tell("the documentation is left out: `make docs` makes it")
+    else:
         with _files(DOCS) as files:
             names = ["index" if name == "index" else f"docs/{name}" for name in DOCS_SHOWN]
             yield from _measured(
@@ -110,4 +114,4 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -12,25 +12,25 @@ import argparse
 import asyncio
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks._backends_page import write_page
-from mixedsched.errors import MixedschedError
+from benchmarks._command import HOME, MIXEDSCHED, parser_of, run_to_its_end
+from benchmarks._networks_figures import BACKENDS
+from mixedsched.errors import ExitCode, MissingPartError, MixedschedError
 from mixedsched.lab.experiment import read_experiment
 from mixedsched.lab.machine import machine_facts
 from mixedsched.lab.model import Plan, Run, RunStatus
+from mixedsched.report.papers.script import run_script, tell
 from mixedsched.world import catalog
 from mixedsched.world.emulator.backend import open_backend
 
-HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "results" / "networks"
-BACKENDS = ("relay", "vm", "netns")
 SITE, SCHEMES, BLOCKS = "agency", ("sequential", "rr"), 8
-LINKS = ("sander-loss2", "results/networks/rate-only.toml")
-_DONE = (0, 5)  # 5: some blocks are missing; the others count
+LINKS = ("sander-loss2", str(RESULTS / "rate-only.toml"))
+_DONE = (ExitCode.DONE, ExitCode.INVALID_RUNS)  # where some blocks are missing, the others count
 
 
 def main() -> None:
@@ -41,11 +41,14 @@ def main() -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for path in write_page(arguments.results, HOME / "docs"):
-        _say(f"written: {path.relative_to(HOME)}")
+        tell(f"written: {path.relative_to(HOME)}")
 
 
 def measured(arguments: argparse.Namespace, link: str) -> dict[str, Any]:
-    """What every back end and rung `stack` gave over a link: a row for each load that counts."""
+    """What every back end and rung `stack` gave over a link: a row for each load that counts.
+
+    Raises MissingPartError if none can be used here.
+    """
     machine, name = machine_facts(), catalog.load_profile(link).name
     rows: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
@@ -53,14 +56,16 @@ def measured(arguments: argparse.Namespace, link: str) -> dict[str, Any]:
         why = _why_not(backend, link)
         folder = HOME / "runs" / f"backends-{arguments.site}-{name}-{backend}"
         if not why:
-            _say(f"{name} on {backend}: into {folder.relative_to(HOME)}")
+            tell(f"{name} on {backend}: into {folder.relative_to(HOME)}")
             why = _compare(arguments, backend, link, folder)
         if why:
-            _say(f"{name} on {backend}: left out: {why}")
+            tell(f"{name} on {backend}: left out: {why}")
             left_out[backend] = why
             continue
         experiment = read_experiment(folder)
         rows += loads(backend, experiment.plan, experiment.runs)
+    if not rows:
+        raise MissingPartError(f"no back end gave a load over {name}", why="; ".join(left_out.values()))
     seeds = sorted({row["link_seed"] for row in rows})
     rows += [played(arguments, link, scheme, seed) for scheme in arguments.schemes for seed in seeds]
     return {"site": arguments.site, "link": name, "machine": machine, "left_out": left_out, "rows": rows}
@@ -100,9 +105,7 @@ def loads(backend: str, plan: Plan, runs: list[Run]) -> Iterator[dict[str, Any]]
 def played(arguments: argparse.Namespace, link: str, scheme: str, seed: int) -> dict[str, Any]:
     """The same on rung `stack`."""
     words = ["simulate", arguments.site, "--scheme", scheme, "--link", link, "--seed", str(seed), "--json"]
-    told = subprocess.run(
-        [sys.executable, "-m", "mixedsched", *words], cwd=HOME, capture_output=True, text=True, check=True
-    )
+    told = subprocess.run([*MIXEDSCHED, *words], cwd=HOME, stdout=subprocess.PIPE, text=True, check=True)
     load = json.loads(told.stdout)
     return {
         "where": "stack",
@@ -118,13 +121,12 @@ def _compare(arguments: argparse.Namespace, backend: str, link: str, folder: Pat
     """Run, or continue, a comparison; returns why it has no result, "" if it has one."""
     words = ["compare", arguments.site, "--schemes", ",".join(arguments.schemes), "--link", link]
     words += ["--backend", backend, "--blocks", str(arguments.blocks), "--out", str(folder)]
-    command = [sys.executable, "-m", "mixedsched", *words]
-    code = subprocess.run(command, cwd=HOME, stdout=subprocess.DEVNULL, check=False).returncode
+    code = run_to_its_end([*MIXEDSCHED, *words])
     return "" if code in _DONE else f"compare ended with exit code {code}"
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.backends", description=(__doc__ or "").splitlines()[0])
+    parser = parser_of("backends", __doc__)
 
     def names(text: str) -> list[str]:
         return text.split(",")
@@ -139,9 +141,5 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    run_script(main)

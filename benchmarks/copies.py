@@ -14,18 +14,18 @@ import asyncio
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from benchmarks._command import MIXEDSCHED, parser_of, say_all
 from benchmarks._pixels import pixel_difference
 from benchmarks._plain_https import plain_https
-from mixedsched.cli._sites import open_site
-from mixedsched.errors import MixedschedError
+from mixedsched.errors import ExitCode, MixedschedError
 from mixedsched.lab.fidelity._load import observed
-from mixedsched.sites.opening import load_site, recipes
+from mixedsched.report.papers.script import Countdown, run_script, tell
+from mixedsched.sites.opening import load_site, open_site, recipes
 from mixedsched.sites.site import Site
 from mixedsched.world.browser.observation import Observation, ObservationJob
 from mixedsched.world.browser.observe import Observer
@@ -57,24 +57,25 @@ class Likeness:
 def main() -> None:
     options = _options()
     names = options.sites or [recipe.name for recipe in recipes() if recipe.recipe.kind in _REAL_KINDS]
-    _say(_HEADER)
-    good, started_s = 0, time.monotonic()
-    for number, name in enumerate(names):
+    good, countdown = 0, Countdown(len(names))
+    say_all([_HEADER])
+    for name in names:
         try:
-            found = _tried(open_site(name), options.form_factor, options.loads)
+            found = _tried(open_site(name, say=tell), options.form_factor, options.loads)
         except MixedschedError as error:
-            _say(f"| {name} | failed: {error} |")
-            continue
-        good += found.is_good
-        _say(_row(name, options.form_factor, found))
-        left_s = (time.monotonic() - started_s) / (number + 1) * (len(names) - number - 1)
-        sys.stderr.write(f"{number + 1} of {len(names)}, {left_s / 60:.0f} min left\n")
-    _say(f"\n{good} of {len(names)} copies ask for the same and differ in less than {GOOD_SHARE:.0%} of pixels.")
-    sys.exit(good < len(names))
+            row = f"| {name} | failed: {error} |"
+        else:
+            good += found.is_good
+            row = _row(name, options.form_factor, found)
+        say_all([row])
+        countdown.done(name)
+    say_all(["", f"{good} of {len(names)} copies ask for the same and differ in less than {GOOD_SHARE:.0%} of pixels."])
+    if good < len(names):
+        sys.exit(ExitCode.FAILED)
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("copies", __doc__)
     parser.add_argument("sites", nargs="*", metavar="SITE", help="by default all of real contents")
     parser.add_argument("--form-factor", choices=["mobile", "desktop"], default="mobile")
     parser.add_argument("--loads", type=int, default=1, help="that are recorded and fused")
@@ -107,7 +108,7 @@ async def _originals(site: Site, address: str, form_factor: FormFactor) -> tuple
 
 def _record(site: Site, address: str, form_factor: FormFactor, loads: int, target: Path) -> None:
     """Record as a user would. Raises MixedschedError."""
-    command = [sys.executable, "-m", "mixedsched", "record", site.url, "--insecure", "--out", str(target)]
+    command = [*MIXEDSCHED, "record", site.url, "--insecure", "--out", str(target)]
     command += ["--form-factor", form_factor, "--loads", str(loads)]
     for host in site.hosts:
         command += ["--resolve", f"{host}={address}"]
@@ -142,15 +143,10 @@ def _row(name: str, form_factor: FormFactor, found: Likeness) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
 def _listed(addresses: Sequence[str]) -> str:
     """How many, and the first of them."""
     return f"{len(addresses)}: {addresses[0]}" if addresses else "0"
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -6,6 +6,7 @@ import timeit
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from benchmarks._command import run_alone
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.model.page import derive_chromium_priority, derive_incremental
 from mixedsched.model.priority import Priority
@@ -78,3 +79,7 @@ def run() -> Iterator[str]:
             f"{name:12} 1 ready: {one:5.2f} us   500 ready: x {many / one:5.2f}   10 ready: {few:5.2f} us   "
             f"10 of 1000 ready: x {ratio:4.2f}{'' if ratio < RATIO_WANTED else '  (too much)'}"
         )
+
+
+if __name__ == "__main__":
+    run_alone("decisions", __doc__, run)

@@ -12,7 +12,6 @@ import shutil
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -26,13 +25,14 @@ from aioquic.h3.events import HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import QuicEvent
 
-from benchmarks._processes import CLIENT, NO_CLIENT, Server, our_edge, our_server
+from benchmarks._command import run_alone
+from benchmarks._processes import Server, need_client, our_edge, our_server
 from benchmarks.serving import LARGE, LARGE_BYTES, SMALL, check_bodies, fetch_s, make_site
+from mixedsched.errors import MissingPartError, MixedschedError
 
 ROUNDS = 5
 REQUESTS, PER_SECOND = 1000, 200
 NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
-NO_NGINX = "left out: nginx is missing (package nginx-light of Debian and Ubuntu)"
 _CONFIGURATION = """daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;
 events {{ worker_connections 1024; }}
 http {{ {log} sendfile on; keepalive_requests 1000000;
@@ -42,9 +42,15 @@ http {{ {log} sendfile on; keepalive_requests 1000000;
 """
 
 
+def need_nginx() -> None:
+    """Raises MissingPartError without it."""
+    if NGINX is None:
+        raise MissingPartError("nginx is missing", fix="Debian and Ubuntu: apt-get install nginx-light")
+
+
 @contextmanager
 def nginx(site: Path, log: str = "access_log off;") -> Iterator[Path]:
-    """nginx with these files; gives its Unix socket. log: its lines about logs."""
+    """nginx with these files; gives its Unix socket. log: its lines about logs. Raises MixedschedError if it does not start."""
     assert NGINX is not None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -52,9 +58,11 @@ def nginx(site: Path, log: str = "access_log off;") -> Iterator[Path]:
             path.chmod(0o755)  # its worker may be another user
         configuration = folder / "nginx.conf"
         configuration.write_text(_CONFIGURATION.format(folder=folder, site=site, log=log))
-        with subprocess.Popen([NGINX, "-c", str(configuration)], stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen([NGINX, "-c", str(configuration)], stderr=subprocess.PIPE, text=True) as process:
             try:
-                while not (folder / "socket").exists() and process.poll() is None:
+                while not (folder / "socket").exists():
+                    if process.poll() is not None:
+                        raise MixedschedError("nginx did not start", why=process.stderr.read().strip())
                     time.sleep(0.05)
                 yield folder / "socket"
             finally:
@@ -151,9 +159,8 @@ def _first_bytes(servers: dict[str, Server], path: Path) -> Iterator[str]:
 
 
 def run() -> Iterator[str]:
-    if CLIENT is None or NGINX is None:
-        yield NO_CLIENT if CLIENT is None else NO_NGINX
-        return
+    need_client()
+    need_nginx()
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         make_site(folder)
@@ -168,6 +175,4 @@ def run() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for line in run():
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+    run_alone("edge", __doc__, run)

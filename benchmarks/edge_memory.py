@@ -9,7 +9,6 @@ workers are free is told by nginx's own log: how long the longest response has k
 from __future__ import annotations
 
 import asyncio
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -24,8 +23,9 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import QuicEvent
 
+from benchmarks._command import run_alone
 from benchmarks._processes import Server, our_edge, write_file
-from benchmarks.edge import NGINX, NO_NGINX, nginx
+from benchmarks.edge import need_nginx, nginx
 from benchmarks.memory import MEGABYTE, Peak
 
 IDLE, IDLE_MAX_MB = 1000, 60
@@ -136,9 +136,7 @@ async def _slow(edge: Server) -> AsyncIterator[str]:
 
 
 def run() -> Iterator[str]:
-    if NGINX is None:
-        yield NO_NGINX
-        return
+    need_nginx()
     with tempfile.TemporaryDirectory() as name:
         site, spool = Path(name) / "site", Path(name) / "spool"
         Path(name).chmod(0o755)
@@ -165,6 +163,4 @@ def _lines(found: AsyncIterator[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    for line in run():
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+    run_alone("edge_memory", __doc__, run)

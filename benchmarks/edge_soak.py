@@ -5,12 +5,11 @@ python -m benchmarks.edge_soak --minutes 120
 The clients are those of `make interop`: gtlsclient, curl_cffi, quic-go and Chromium, as far as they can be had. Each fetches
 the same files again and again, all at once on a new connection. What is cut off while the origin is away counts as such; a body
 that is told to be whole, and is not the file, is a wrong byte. Memory is the median of the samples in the last quarter against
-that in the second quarter. Ends with 1 if anything of that fails.
+that in the second quarter. Ends with 1 if anything of that fails, or a client has got nothing at all.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import subprocess
 import sys
@@ -18,14 +17,17 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks._command import parser_of, say_all
 from benchmarks._processes import Server, our_edge
-from benchmarks.edge import NGINX, NO_NGINX, nginx
-from tests.interop.clients import CLIENTS, Client, NotRun, gtlsclient
+from benchmarks.edge import need_nginx, nginx
+from mixedsched.errors import ExitCode, MissingPartError, MixedschedError
+from mixedsched.report.papers.script import run_script
+from tests.interop.clients import CLIENTS, Client, NotRun
 from tests.interop.target import HOST_NAME, Target, make_site
 
 FILES, LARGEST_BYTES = 20, 3_000_000
@@ -47,6 +49,11 @@ class Tally:
     def add(self, client: str, outcome: str, count: int = 1) -> None:
         with self.lock:
             self.counts[client, outcome] += count
+
+    def total(self, outcome: str) -> int:
+        """Over all clients, which may go on meanwhile."""
+        with self.lock:
+            return sum(count for (_, what), count in self.counts.items() if what == outcome)
 
     def note_wrong(self, client: str, path: str) -> None:
         self.add(client, "wrong")
@@ -117,18 +124,26 @@ def visit(target: Target, client: Client, tally: Tally, over: threading.Event) -
         over.wait(PAUSE_S.get(client.name, OTHER_PAUSE_S))
 
 
-@contextmanager
-def traffic(target: Target, tally: Tally, tell: Callable[[str], None]) -> Iterator[None]:
-    """All clients that can be had, until the end."""
-    over = threading.Event()
-    threads = []
+def ready_clients() -> list[Client]:
+    """Those that can be had. Raises MissingPartError if there is none."""
+    ready = []
     for client in CLIENTS:
         try:
             tell(f"{client.name}: {client.prepare()}")
         except NotRun as reason:
             tell(f"{client.name}: left out, {reason}")
-            continue
-        threads.append(threading.Thread(target=visit, args=(target, client, tally, over), daemon=True))
+        else:
+            ready.append(client)
+    if not ready:
+        raise MissingPartError("no client can be had", fix="Debian and Ubuntu: apt-get install ngtcp2-client")
+    return ready
+
+
+@contextmanager
+def traffic(target: Target, clients: Sequence[Client], tally: Tally) -> Iterator[None]:
+    """All these clients, until the end."""
+    over = threading.Event()
+    threads = [threading.Thread(target=visit, args=(target, client, tally, over), daemon=True) for client in clients]
     for thread in threads:
         thread.start()
     try:
@@ -139,8 +154,10 @@ def traffic(target: Target, tally: Tally, tell: Callable[[str], None]) -> Iterat
             thread.join(180)
 
 
-def soak(minutes: float, tell: Callable[[str], None]) -> bool:
+def soak(minutes: float) -> bool:
     """Whether all went well."""
+    need_nginx()
+    clients = ready_clients()
     over, tally = threading.Event(), Tally()
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
@@ -150,66 +167,69 @@ def soak(minutes: float, tell: Callable[[str], None]) -> bool:
         origin.start()
         stack.callback(origin.join, 10)
         stack.callback(over.set)
-        origin.is_up.wait(10)
+        if not origin.is_up.wait(10):
+            raise MixedschedError("the origin did not start", why="what it said stands above")
         options = ("--host", HOST_NAME, "--idle-timeout", "20s")
         edge = stack.enter_context(our_edge(f"unix:{origin._socket}", *options))
         target = Target(site, "127.0.0.1", edge.port, edge.facts["spki_sha256"])
-        gtlsclient(target, site.paths)
-        samples, before, after = _watched(edge, target, tally, minutes, tell)
+        clients[0].fetch(target)  # what the first connections cost once
+        samples, before, after = _watched(edge, target, clients, tally, minutes)
+        if not origin.is_alive():
+            raise MixedschedError("the origin did not start again", why="what it said stands above")
         restarts = origin.restarts
-    return _judged(samples, (before, after), tally, restarts, tell)
+    return judged(samples, (before, after), [client.name for client in clients], tally, restarts)
 
 
 def _watched(
-    edge: Server, target: Target, tally: Tally, minutes: float, tell: Callable[[str], None]
+    edge: Server, target: Target, clients: Sequence[Client], tally: Tally, minutes: float
 ) -> tuple[list[float], int, int]:
-    """(resident memory in MB over time, descriptors before the traffic, and when all of it is long over)."""
+    """(resident memory in MB over time, descriptors before the traffic, and when all of it is long over).
+
+    Raises MixedschedError if the edge ends.
+    """
     time.sleep(SETTLE_S)
     before, samples = edge.descriptors(), []
-    with traffic(target, tally, tell):
+    with traffic(target, clients, tally):
         started_s = told_s = time.monotonic()
-        while (now_s := time.monotonic()) < started_s + 60 * minutes and edge.process.poll() is None:
+        while (now_s := time.monotonic()) < started_s + 60 * minutes:
+            if edge.process.poll() is not None:
+                raise MixedschedError(f"the edge has ended, after {(now_s - started_s) / 60:.0f} min of traffic")
             samples.append(edge.rss_bytes() / 1e6)
             if now_s >= told_s + 60:
                 told_s = now_s
-                whole = sum(count for (_, outcome), count in tally.counts.items() if outcome == "whole")
-                descriptors = edge.descriptors()
-                tell(
-                    f"{(now_s - started_s) / 60:.0f} min: {samples[-1]:.1f} MB, {descriptors} descriptors, {whole} files whole"
-                )
+                facts = f"{samples[-1]:.1f} MB, {edge.descriptors()} descriptors, {tally.total('whole')} files whole"
+                tell(f"{(now_s - started_s) / 60:.0f} of {minutes:.0f} min: {facts}")
             time.sleep(SAMPLE_S)
     time.sleep(SETTLE_S)
     return samples, before, edge.descriptors()
 
 
-def _judged(
-    samples: list[float], descriptors: tuple[int, int], tally: Tally, restarts: int, tell: Callable[[str], None]
+def judged(
+    samples: Sequence[float], descriptors: tuple[int, int], clients: Sequence[str], tally: Tally, restarts: int
 ) -> bool:
+    """Tell what was found, and whether all went well. samples: in MB. descriptors: before and after."""
     quarter = max(1, len(samples) // 4)
     early, late = statistics.median(samples[quarter : 2 * quarter] or samples), statistics.median(samples[-quarter:])
-    for client in sorted({client for client, _ in tally.counts}):
+    for client in sorted(clients):
         said = ", ".join(f"{count} {what}" for (name, what), count in sorted(tally.counts.items()) if name == client)
-        tell(f"{client}: {said}")
+        tell(f"{client}: {said or 'nothing'}")
     tell(f"the origin was restarted {restarts} times; wrong: {', '.join(tally.wrong) or 'none'}")
     tell(f"memory: {early:.1f} MB early, {late:.1f} MB late (x {late / early:.3f}), peak {max(samples):.1f} MB")
     tell(f"descriptors: {descriptors[0]} before, {descriptors[1]} after")
-    return not tally.wrong and late <= GROWTH * early and descriptors[1] <= descriptors[0]
+    has_served_all = all(tally.counts[client, "whole"] for client in clients)
+    return has_served_all and not tally.wrong and late <= GROWTH * early and descriptors[1] <= descriptors[0]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def tell(line: str) -> None:
+    say_all([line])
+
+
+def main() -> None:
+    parser = parser_of("edge_soak", __doc__)
     parser.add_argument("--minutes", type=float, default=120.0, help="how long (120)")
-    arguments = parser.parse_args()
-
-    def tell(line: str) -> None:
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
-
-    if NGINX is None:
-        tell(NO_NGINX)
-        return 1
-    return 0 if soak(arguments.minutes, tell) else 1
+    if not soak(parser.parse_args().minutes):
+        sys.exit(ExitCode.FAILED)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

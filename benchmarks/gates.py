@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 import statistics
-import sys
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks._command import run_alone
 from mixedsched.core import stats
 from mixedsched.core.stats import ALPHA, Looks
 
@@ -167,6 +167,4 @@ def run(seed: int = 1) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for line in run():
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+    run_alone("gates", __doc__, run)

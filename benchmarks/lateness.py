@@ -16,7 +16,6 @@ import os
 import random
 import signal
 import statistics
-import sys
 import tempfile
 import threading
 import time
@@ -28,13 +27,14 @@ from typing import Any
 
 import psutil
 
-from mixedsched.cli._sites import open_site
+from benchmarks._command import HOME, parser_of, say_all
 from mixedsched.core import stats
 from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.model import Arm, Run
+from mixedsched.report.papers.script import Countdown, run_script, tell
+from mixedsched.sites.opening import open_site
 from mixedsched.world import catalog
 
-HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "results" / "lateness"
 SCHEMES = ("sequential", "mixed")
 PAINTS = ("fcp_ms", "lcp_ms", "si_ms")
@@ -71,29 +71,37 @@ def main() -> None:
     if not arguments.tell:
         file.parent.mkdir(parents=True, exist_ok=True)
         asyncio.run(_measure(arguments, file))
-    for line in table(_rows(file)):
-        sys.stdout.write(f"{line}\n")
+    say_all(table(_rows(file)))
 
 
 async def _measure(arguments: argparse.Namespace, file: Path) -> None:
     """Load the page in every pattern under every scheme, block by block, in random order within a block."""
-    done = {(row["block"], row["share"], row["length_ms"], row["scheme"]) for row in _rows(file)}
-    site = open_site(arguments.site, None)
-    profile = catalog.load_profile(arguments.link)
+    missing = missing_loads(_rows(file), arguments.blocks)
+    if not missing:
+        return
+    site, profile = open_site(arguments.site, say=tell), catalog.load_profile(arguments.link)
     setup = LabSetup(profile, "mobile", dict.fromkeys(SCHEMES, site))
     with tempfile.TemporaryDirectory(prefix="mixedsched-lateness-") as folder:
         async with Lab(setup, [Arm(scheme, scheme) for scheme in SCHEMES], Path(folder)) as lab:
-            for scheme in SCHEMES if not done else ():  # a warm-up
+            for scheme in SCHEMES:  # a warm-up, each time that this goes on
                 await lab.run(arm=scheme, block=0, attempt=1, position=0, link_seed=0)
-            for block in range(1, arguments.blocks + 1):
-                loads = [(pattern, scheme) for pattern in PATTERNS for scheme in SCHEMES]
-                random.Random(f"lateness/{block}").shuffle(loads)
-                for pattern, scheme in loads:
-                    if (block, pattern.share, pattern.length_ms, scheme) in done:
-                        continue
-                    with _held_up(pattern, random.Random(f"{block}/{pattern}/{scheme}")):
-                        run = await lab.run(arm=scheme, block=block, attempt=1, position=0, link_seed=block)
-                    _keep(file, {"block": block, "scheme": scheme, **asdict(pattern), **_found(run)})
+            countdown = Countdown(len(missing))
+            for block, pattern, scheme in missing:
+                with _held_up(pattern, random.Random(f"{block}/{pattern}/{scheme}")):
+                    run = await lab.run(arm=scheme, block=block, attempt=1, position=0, link_seed=block)
+                _keep(file, {"block": block, "scheme": scheme, **asdict(pattern), **_found(run)})
+                countdown.done(f"block {block}, {scheme}, stalls: {pattern}")
+
+
+def missing_loads(rows: Sequence[dict[str, Any]], blocks: int) -> list[tuple[int, Pattern, str]]:
+    """(block, pattern, scheme) of those that are not stored yet, in the order in which they are to be made."""
+    done = {(row["block"], row["share"], row["length_ms"], row["scheme"]) for row in rows}
+    missing = []
+    for block in range(1, blocks + 1):
+        loads = [(block, pattern, scheme) for pattern in PATTERNS for scheme in SCHEMES]
+        random.Random(f"lateness/{block}").shuffle(loads)
+        missing += [load for load in loads if (block, load[1].share, load[1].length_ms, load[2]) not in done]
+    return missing
 
 
 @contextmanager
@@ -113,9 +121,8 @@ def _held_up(pattern: Pattern, rng: random.Random) -> Iterator[None]:
 
 
 def _hold_up(pattern: Pattern, rng: random.Random, is_over: Callable[[], bool]) -> None:
-    with suppress(
-        OSError
-    ):  # of this thread alone; without the privilege stalls are as long as they come out, and are measured
+    # Of this thread alone; without the privilege stalls are as long as they come out, and are measured.
+    with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(2))
     length_s = pattern.length_ms / 1000
     relay: psutil.Process | None = None
@@ -153,7 +160,6 @@ def _found(run: Run) -> dict[str, Any]:
 def _keep(file: Path, row: dict[str, Any]) -> None:
     with file.open("a", encoding="utf-8") as lines:
         lines.write(json.dumps(row) + "\n")
-    sys.stderr.write(f"{json.dumps(row)}\n")
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
@@ -225,7 +231,7 @@ def false_verdicts(held: Sequence[float], calm: Sequence[float], rng: random.Ran
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.lateness", description=(__doc__ or "").splitlines()[0])
+    parser = parser_of("lateness", __doc__)
     parser.add_argument("--site", default="agency", help="a bundled site")
     parser.add_argument("--link", default="4g", help="a network profile")
     parser.add_argument("--blocks", type=int, default=8, help="loads of each scheme under each pattern of stalls")
@@ -234,4 +240,4 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -14,7 +14,6 @@ import json
 import math
 import random
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,14 +21,16 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from mixedsched.cli._sites import open_site
+from benchmarks._command import HOME, parser_of, say_all
 from mixedsched.core import stats
 from mixedsched.core.metrics import PAGE_METRICS, QUICK_METRICS, metric_named
 from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.model import Arm, Run
+from mixedsched.report.papers.script import Countdown, run_script, tell
+from mixedsched.sites.opening import open_site
 from mixedsched.world import catalog
 
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "load-cost"
+RESULTS = HOME / "results" / "load-cost"
 SITES = ("agency", "davies-meenan", "paper-kit", "sb-admin", "apache-manual")
 WAYS: Mapping[str, tuple[str, ...]] = {"with TTI": PAGE_METRICS, "without": QUICK_METRICS}
 _SCHEME = "sequential"
@@ -45,22 +46,28 @@ def main() -> None:
     if not arguments.tell:
         file.parent.mkdir(parents=True, exist_ok=True)
         asyncio.run(_measure(arguments, file))
-    for line in (*cost_table(_rows(file)), "", *shift_table(_rows(file))):
-        sys.stdout.write(f"{line}\n")
+    rows = _rows(file)
+    say_all([*cost_table(rows), "", *shift_table(rows)])
 
 
 async def _measure(arguments: argparse.Namespace, file: Path) -> None:
     end_s = time.monotonic() + arguments.minutes * 60
-    for name in arguments.sites.split(","):
-        done = {row["pair"] for row in _rows(file) if row["site"] == name}
-        missing = [pair for pair in range(1, arguments.pairs + 1) if pair not in done]
-        if missing and time.monotonic() < end_s:
-            await _measure_site(name, arguments.link, missing, end_s, file)
+    done = {(row["site"], row["pair"]) for row in _rows(file)}
+    missing = {
+        name: [pair for pair in range(1, arguments.pairs + 1) if (name, pair) not in done]
+        for name in arguments.sites.split(",")
+    }
+    countdown = Countdown(sum(map(len, missing.values())))
+    for name, pairs in missing.items():
+        if pairs and time.monotonic() < end_s:
+            await _measure_site(name, arguments.link, pairs, end_s, file, countdown)
 
 
-async def _measure_site(name: str, link: str, pairs: Sequence[int], end_s: float, file: Path) -> None:
+async def _measure_site(
+    name: str, link: str, pairs: Sequence[int], end_s: float, file: Path, countdown: Countdown
+) -> None:
     """One laboratory for each way; the first load of each is a warm-up."""
-    site, profile = open_site(name, None), catalog.load_profile(link)
+    site, profile = open_site(name, say=tell), catalog.load_profile(link)
     async with AsyncExitStack() as stack:
         labs: dict[str, Lab] = {}
         for way, metrics in WAYS.items():
@@ -75,6 +82,7 @@ async def _measure_site(name: str, link: str, pairs: Sequence[int], end_s: float
             for position, way in enumerate(random.Random(f"{name}/{pair}").sample(sorted(WAYS), len(WAYS))):
                 runs[way] = await labs[way].run(arm=_SCHEME, block=pair, attempt=1, position=position, link_seed=pair)
             _keep(file, [{"site": name, "pair": pair, "way": way, **_found(run)} for way, run in runs.items()])
+            countdown.done(f"{name}, pair {pair}: {', '.join(f'{way} {run.status}' for way, run in runs.items())}")
 
 
 def _found(run: Run) -> Row:
@@ -96,7 +104,6 @@ def _keep(file: Path, rows: Sequence[Row]) -> None:
     with file.open("a", encoding="utf-8") as lines:
         for row in rows:
             lines.write(json.dumps(row) + "\n")
-            sys.stderr.write(f"{json.dumps(row)}\n")
 
 
 def _rows(file: Path) -> list[Row]:
@@ -181,7 +188,7 @@ def _interval(steps: Sequence[float]) -> tuple[float, float]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.load_cost", description=(__doc__ or "").splitlines()[0])
+    parser = parser_of("load_cost", __doc__)
     parser.add_argument("--sites", default=",".join(SITES), help="sites, with commas between")
     parser.add_argument("--link", default="cable", help="a network profile")
     parser.add_argument("--pairs", type=int, default=10, help="of each site")
@@ -193,4 +200,4 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

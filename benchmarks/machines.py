@@ -15,6 +15,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,13 +27,17 @@ from pathlib import Path
 
 from sqlalchemy import create_engine, text
 
+from benchmarks._command import HOME, MIXEDSCHED, parser_of, say_all
 from benchmarks._gate import Gate
 from benchmarks._postgres import Postgres, binaries
+from benchmarks._processes import free_port
+from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.lab.study._keeper import Keeper
 from mixedsched.lab.study.definition import Study, dump_study
 from mixedsched.lab.study.results import study_results
 from mixedsched.lab.study.session import run_study
 from mixedsched.model.page import PAGE_FORMAT
+from mixedsched.report.papers.script import run_script
 from mixedsched.world.store import NewLoad, PlannedBlock, PlannedPlace, StudyStore
 
 LEASE_S = 4.0
@@ -41,7 +46,8 @@ WAIT_S = 0.25  # of a load that only waits
 WAITING_BLOCKS, WAITING_ARMS = 48, 4
 FAULTS = 50
 LIMIT_S = 1200.0
-PORT = 18787
+# However this process ends, so do those that it has started, each in a session of its own.
+_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 
 STUDY = {
     "format": "mixedsched.study/1",
@@ -57,11 +63,12 @@ STUDY = {
 
 
 def run(faults: int = FAULTS, seed: int = 1, logs: Path | None = None) -> Iterator[str]:
-    """A line each for throughput and faults. logs: a folder for what the processes say."""
+    """A line each for throughput and faults. logs: a folder for what the processes say, to be made if need be."""
     folder = binaries()
     if folder is None:
-        yield "PostgreSQL is not installed here"
-        return
+        raise MissingPartError("PostgreSQL is missing", fix="Debian and Ubuntu: apt-get install postgresql")
+    if logs is not None:
+        logs.mkdir(parents=True, exist_ok=True)
     with Postgres(folder) as server:
         one, four = (_waiting_rate(server, workers) for workers in (1, WORKERS))
         yield (
@@ -92,16 +99,26 @@ def _waiting_rate(server: Postgres, workers: int) -> float:
         blocks = [PlannedBlock(number, number) for number in range(1, WAITING_BLOCKS + 1)]
         store.add_places(study, [PlannedPlace(0, "site", "link", {}, blocks)])
         words = [sys.executable, "-m", "benchmarks.machines", "--wait-for", url]
-        processes = [subprocess.Popen([*words, f"m{number}"]) for number in range(workers)]
-        while not any(item.leased or item.done for item in store.counts(study)):
-            time.sleep(0.02)
-        began_s = time.monotonic()
-        while store.counts(study)[0].done < WAITING_BLOCKS:
-            time.sleep(0.02)
-        rate = WAITING_BLOCKS * WAITING_ARMS / (time.monotonic() - began_s)
-        for process in processes:
-            process.wait()
+        processes = [subprocess.Popen([*words, f"m{number}"], cwd=HOME) for number in range(workers)]
+        try:
+            _while_any(processes, lambda: not any(item.leased or item.done for item in store.counts(study)))
+            began_s = time.monotonic()
+            _while_any(processes, lambda: store.counts(study)[0].done < WAITING_BLOCKS)
+            rate = WAITING_BLOCKS * WAITING_ARMS / (time.monotonic() - began_s)
+            for process in processes:
+                process.wait()
+        finally:
+            for process in processes:
+                process.kill()
     return rate
+
+
+def _while_any(processes: Sequence[subprocess.Popen[bytes]], is_so: Callable[[], bool]) -> None:
+    """Wait as long as it is so. Raises MixedschedError if it still is when all processes have ended."""
+    while is_so():
+        if all(process.poll() is not None for process in processes) and is_so():
+            raise MixedschedError("the workers have ended early", why="what they said stands above")
+        time.sleep(0.02)
 
 
 def _faults(server: Postgres, faults: int, seed: int, logs: Path | None) -> Iterator[str]:
@@ -139,7 +156,7 @@ def _faults(server: Postgres, faults: int, seed: int, logs: Path | None) -> Iter
         f"verdicts {'the same' if verdicts == serial_verdicts else 'DIFFERENT'}"
     )
     if blocks != planned or twice or others or verdicts != serial_verdicts or sum(done.values()) < faults:
-        raise RuntimeError("faults changed the study")
+        raise MixedschedError("faults changed the study")
 
 
 def _counting(store: StudyStore, study: int) -> Iterator[tuple[int, int, str]]:
@@ -177,6 +194,7 @@ class Team:
         self._folder = study.folder
         self._out = study.folder / "team"
         self._logs = logs
+        self._port = free_port(socket.SOCK_STREAM)
         self._scheduler = self._start_scheduler()
         self._command = self._start_command()
         self._workers = [self._start_worker(number) for number in range(WORKERS)]
@@ -195,7 +213,7 @@ class Team:
         ends_s = time.monotonic() + LIMIT_S
         while self._command.poll() is None or self._command.returncode:
             if time.monotonic() > ends_s:
-                raise TimeoutError(f"the study did not end within {LIMIT_S:.0f} s, after {done}")
+                raise MixedschedError(f"the study did not end within {LIMIT_S:.0f} s, after {done}")
             time.sleep(rng.uniform(0.5, 2.0))
             self._mend()
             if sum(done.values()) < faults:
@@ -250,24 +268,24 @@ class Team:
         engine.dispose()
 
     def _start_scheduler(self) -> subprocess.Popen[bytes]:
-        words = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(PORT), "--no-dashboard"]
-        return self._start("scheduler", words)
+        words = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self._port)]
+        return self._start("scheduler", [sys.executable, *words, "--no-dashboard"])
 
     def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
         """Half of them look for work themselves, the others are set to work by the scheduler."""
         url = self._url.replace(str(self._server.socket.parent), str(self._folder / f"gate{number}"))
-        words = ["-m", "mixedsched", "worker", "--store", url, "--machine", f"m{number}", "--jobs", "1"]
-        by_scheduler = ["--scheduler", f"tcp://127.0.0.1:{PORT}"] if number % 2 else []
+        words = [*MIXEDSCHED, "worker", "--store", url, "--machine", f"m{number}", "--jobs", "1"]
+        by_scheduler = ["--scheduler", f"tcp://127.0.0.1:{self._port}"] if number % 2 else []
         return self._start(f"m{number}", [*words, "--lease", f"{LEASE_S:g}s", *by_scheduler])
 
     def _start_command(self) -> subprocess.Popen[bytes]:
-        words = ["-m", "mixedsched", "study", "run", str(self._file), "--store", self._url, "--out", str(self._out)]
-        return self._start("command", [*words, "--scheduler", f"tcp://127.0.0.1:{PORT}", "--json"])
+        words = [*MIXEDSCHED, "study", "run", str(self._file), "--store", self._url, "--out", str(self._out)]
+        return self._start("command", [*words, "--scheduler", f"tcp://127.0.0.1:{self._port}", "--json"])
 
     def _start(self, name: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
         with (self._logs / f"{name}.log").open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                [*_WITH_US, *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
 
 
@@ -299,19 +317,17 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--faults", type=int, default=FAULTS)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = parser_of("machines", __doc__)
+    parser.add_argument("--faults", type=int, default=FAULTS, help="how many at least")
+    parser.add_argument("--seed", type=int, default=1, help="of when which happens")
     parser.add_argument("--logs", type=Path, help="a folder for what the processes say")
     parser.add_argument("--wait-for", nargs=2, metavar=("URL", "MACHINE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.wait_for:
         wait_for_loads(*arguments.wait_for)
         return
-    for line in run(arguments.faults, arguments.seed, arguments.logs):
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+    say_all(run(arguments.faults, arguments.seed, arguments.logs))
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

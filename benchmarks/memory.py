@@ -5,14 +5,14 @@ python -m benchmarks.memory
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks._processes import CLIENT, NO_CLIENT, Server, fetch, finish, our_server, start_client, write_file
+from benchmarks._command import run_alone
+from benchmarks._processes import Server, fetch, finish, need_client, our_server, start_client, write_file
 
 GIGABYTE = 1_000_000_000
 MEGABYTE = 1_000_000
@@ -72,8 +72,12 @@ def many_connections(folder: Path) -> Iterator[str]:
             start_client(server, names, *PATIENCE, *_store_option(stores, index), window="16M")
             for index in range(CONNECTIONS)
         ]
-        for client in clients:
-            finish(client)
+        try:
+            for client in clients:
+                finish(client)
+        finally:  # where one has failed, the others are not wanted any more
+            for client in clients:
+                client.kill()
     took_s = time.perf_counter() - started_s
     whole = sum((store / name).read_bytes() == (folder / name).read_bytes() for store in stores for name in names)
     total_bytes = CONNECTIONS * STREAMS * FILE_BYTES
@@ -89,9 +93,7 @@ def _store_option(stores: list[Path], index: int) -> list[str]:
 
 
 def run() -> Iterator[str]:
-    if CLIENT is None:
-        yield NO_CLIENT
-        return
+    need_client()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "index.html").write_text("<!doctype html><title>benchmark</title>", encoding="utf-8")
@@ -100,6 +102,4 @@ def run() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for line in run():
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+    run_alone("memory", __doc__, run)

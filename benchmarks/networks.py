@@ -11,20 +11,20 @@ import argparse
 import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks._command import HOME, parser_of
+from benchmarks._networks_figures import BACKENDS
 from benchmarks._networks_page import write_page
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.machine import machine_facts
+from mixedsched.report.papers.script import Countdown, run_script, tell
 from mixedsched.world import catalog
 from mixedsched.world.emulator.backend import open_backend
 from mixedsched.world.emulator.probe.checking import check_link
 
-HOME = Path(__file__).resolve().parents[1]
 RESULTS = HOME / "results" / "networks"
-BACKENDS = ("relay", "vm", "netns")
 LINKS = ("sander-bw2", "sander-loss2", "sander-burst5", "sander-burst10", "sander-burst15", "4g", "wifi-lossy")
 ROUNDS = 3
 LOSSES_S = 40.0
@@ -33,33 +33,56 @@ LOSSES_S = 40.0
 def main() -> None:
     arguments = _arguments()
     if not arguments.draw:
-        for number in range(1, arguments.rounds + 1):
-            for link in arguments.links:
-                for backend in arguments.backends:
-                    measure(arguments.results, backend, link, number, arguments)
+        rounds = range(1, arguments.rounds + 1)
+        missing = [
+            (number, link, backend)
+            for number in rounds
+            for link in arguments.links
+            for backend in arguments.backends
+            if arguments.again or number > len(stored(arguments.results, backend, link)["rounds"])
+        ]
+        countdown = Countdown(len(missing))
+        for number, link, backend in missing:
+            found = measure(arguments, backend, link, number)
+            countdown.done(f"{link} on {backend}, round {number}: {found}")
     for file in write_page(arguments.results, HOME / "docs"):
-        _say(f"written: {file.relative_to(HOME)}")
+        tell(f"written: {file.relative_to(HOME)}")
 
 
-def measure(folder: Path, backend: str, link: str, number: int, arguments: argparse.Namespace) -> None:
-    """One round, added to what is stored. A back end that is missing here is passed over with its reason."""
-    file = folder / f"{backend}-{link}.json"
-    stored: dict[str, Any] = {"backend": backend, "link": link, "rounds": []}
-    if file.exists() and not (arguments.again and number == 1):
-        stored = json.loads(file.read_text(encoding="utf-8"))
-    if len(stored["rounds"]) >= number:
-        return
+def stored(folder: Path, backend: str, link: str) -> dict[str, Any]:
+    """What is known of a network so far."""
+    file = _file(folder, backend, link)
+    if not file.exists():
+        return {"backend": backend, "link": link, "rounds": []}
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def measure(arguments: argparse.Namespace, backend: str, link: str, number: int) -> str:
+    """One round, added to what is stored, or the first in its place. Returns what came of it, in words.
+
+    A back end that is missing here is passed over, and what is stored of it stays.
+    """
+    known = stored(arguments.results, backend, link)
+    if arguments.again and number == 1:
+        known["rounds"] = []
+    if len(known["rounds"]) >= number:  # the first could not be made again
+        return "left as it was"
     machine = machine_facts()
     try:
         found = asyncio.run(_checked(backend, link, arguments.seed + number - 1, arguments.losses_s))
     except (MixedschedError, ConnectionError) as error:
-        _say(f"{backend} {link}: left out: {error}")
-        return
-    stored["rounds"].append({"machine": machine, "load_after": round(os.getloadavg()[0], 2), **found})
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+        return f"left out: {error}"
+    known["rounds"].append({"machine": machine, "load_after": round(os.getloadavg()[0], 2), **found})
+    file = _file(arguments.results, backend, link)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     off = [f"{item['quantity']} {item['direction']}" for item in found["findings"] if item["verdict"] == "off"]
-    _say(f"{backend} {link}, round {number}: {'off: ' + ', '.join(off) if off else 'ok'}")
+    return f"off: {', '.join(off)}" if off else "ok"
+
+
+def _file(folder: Path, backend: str, link: str) -> Path:
+    return folder / f"{backend}-{link}.json"
 
 
 async def _checked(backend: str, link: str, seed: int, losses_s: float) -> dict[str, Any]:
@@ -70,7 +93,7 @@ async def _checked(backend: str, link: str, seed: int, losses_s: float) -> dict[
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.networks", description=(__doc__ or "").splitlines()[0])
+    parser = parser_of("networks", __doc__)
 
     def names(text: str) -> list[str]:
         return text.split(",")
@@ -86,9 +109,5 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -1,10 +1,11 @@
 """Whether a report's player plays smoothly here, by Chromium's own trace: `python -m benchmarks.player REPORT.html`."""
 
-import argparse
 import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks._command import parser_of
+from mixedsched.report.papers.script import run_script
 from tests.browsing import browse
 
 _PLAYED = "document.querySelector('.player [data-do=play]')"
@@ -12,9 +13,11 @@ _FILM = "JSON.parse(document.querySelector('.player script').textContent)"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("report", type=Path)
+    parser = parser_of("player", __doc__)
+    parser.add_argument("report", type=Path, help="with a film, of `compare` or `simulate`")
     page = parser.parse_args().report.resolve()
+    if not page.is_file():
+        parser.error(f"there is no file {page}")
     with tempfile.TemporaryDirectory() as folder:
         (end_ms,) = browse(Path(folder, "a"), ("goto", page.as_uri()), ("evaluate", f"return {_FILM}.end_ms")).results
         _, seen = browse(
@@ -33,4 +36,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

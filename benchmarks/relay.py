@@ -17,7 +17,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks._processes import HOME
+from benchmarks._command import HOME, run_alone
 from benchmarks._relay_ends import DATAGRAM_BYTES
 from mixedsched.core.link import Link, direction_rng
 from mixedsched.model.profile import IP_UDP_HEADER_BYTES, Direction, Profile
@@ -138,6 +138,9 @@ def _process(module: str, *words: str) -> Iterator[Any]:
         assert process.stdout is not None
         try:
             yield process
+        except BaseException:
+            process.kill()  # it may wait for somebody who will not come
+            raise
         finally:
             process.stdin.close()
             process.stdout.read()
@@ -178,5 +181,4 @@ def quantile(ordered: Sequence[int], share: float) -> int:
 
 
 if __name__ == "__main__":
-    for line in run():
-        sys.stdout.write(line + "\n")
+    run_alone("relay", __doc__, run)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks._command import run_alone
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.plan import SAFE
 from mixedsched.core.learning.proposals import OrderRecipe, next_round, plan_of
@@ -110,5 +111,4 @@ def _over(found: float, wanted: float) -> str:
 
 
 if __name__ == "__main__":
-    for line in run():
-        sys.stdout.write(f"{line}\n")
+    run_alone("remembering", __doc__, run)

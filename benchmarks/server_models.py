@@ -1,30 +1,31 @@
 """Do the models of other people's servers put bytes in the order in which those do?
 
-Random small scenarios, as at the begin of a page: a document of 120 kB at u=0 and, while it comes, two to five files of 15 to
-300 kB at once with random priorities, for a client that reads slowly. The server's STREAM frames are recorded, and the model is
-asked the same. Told are how often responses end in the same order, and how far the parts of what has been sent differ, on
+Random small scenarios, as at the beginning of a page: a document of 120 kB at u=0 and, while it comes, two to five files of 15
+to 300 kB at once with random priorities, for a client that reads slowly. The server's STREAM frames are recorded, and the model
+is asked the same. Told are how often responses end in the same order, and how far the parts of what has been sent differ, on
 average over nine moments of each scenario.
 
-    .venv/bin/python -m benchmarks.server_models --scenarios 200 [--bare] [--only gtlsserver] [--json FILE]
+    python -m benchmarks.server_models --scenarios 200 [--bare] [--only gtlsserver] [--json FILE]
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks._command import parser_of, say_all
 from benchmarks._real_servers import HOST_NAME, REAL_SERVERS, RealServer, running
 from mixedsched.core.h3.conform import wire
 from mixedsched.core.h3.conform.seen import SeenConnection
 from mixedsched.core.schedulers import SCHEMES
+from mixedsched.errors import MixedschedError
 from mixedsched.model.priority import Priority
 from mixedsched.model.scheme import configure
+from mixedsched.report.papers.script import Countdown, run_script, tell
 from mixedsched.world import catalog
 from mixedsched.world.client.talk import Talk
 
@@ -71,12 +72,12 @@ class Outcome:
     shares_differ: float
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.server_models", description=__doc__)
-    parser.add_argument("--scenarios", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
+def main() -> None:
+    parser = parser_of("server_models", __doc__)
+    parser.add_argument("--scenarios", type=int, default=200, help="that each server is asked")
+    parser.add_argument("--seed", type=int, default=1, help="of the scenarios")
     parser.add_argument("--bare", action="store_true", help="all at once on a fresh connection, without the document")
-    parser.add_argument("--only", help="one server")
+    parser.add_argument("--only", choices=[server.name for server in REAL_SERVERS], help="one server")
     parser.add_argument("--json", type=Path, help="a file for all outcomes")
     options = parser.parse_args()
     told: dict[str, list[dict[str, object]]] = {}
@@ -84,26 +85,26 @@ def main() -> int:
         files = Path(name)
         write_files(files)
         for server in REAL_SERVERS:
-            program = server.find()
             if options.only not in (None, server.name):
                 continue
+            program = server.find()
             if program is None:
-                sys.stderr.write(f"{server.name}: not found\n")
+                tell(f"{server.name}: not found")
                 continue
             outcomes = _outcomes(server, program, files, options.scenarios, options.seed, is_bare=options.bare)
-            _tell(server, outcomes)
-            told[server.name] = [
-                {name: getattr(item, name) for name in Outcome.__dataclass_fields__} for item in outcomes
-            ]
+            say_all(_found(server, outcomes))
+            told[server.name] = [asdict(item) for item in outcomes]
     if options.json is not None:
         options.json.write_text(json.dumps(told, indent=1) + "\n")
-    return 0
 
 
 def _outcomes(server: RealServer, program: Path, files: Path, count: int, seed: int, *, is_bare: bool) -> list[Outcome]:
-    rng = random.Random(seed)
+    rng, countdown, outcomes = random.Random(seed), Countdown(count), []
     with running(server, program, files) as port:
-        return [outcome_of(server, port, Scenario.drawn(rng, is_bare=is_bare)) for _ in range(count)]
+        for _ in range(count):
+            outcomes.append(outcome_of(server, port, Scenario.drawn(rng, is_bare=is_bare)))
+            countdown.done(f"{server.name}: {outcomes[-1].scenario}")
+    return outcomes
 
 
 def write_files(folder: Path) -> None:
@@ -135,7 +136,7 @@ def _real_order(port: int, scenario: Scenario) -> Order:
 
         talk.run(is_over, LIMIT_S)
         if not is_over(talk.seen) or any(status != 200 for status in talk.seen.statuses.values()):
-            raise RuntimeError(f"no whole responses for {scenario}: {talk.seen.statuses}, {talk.seen.closed}")
+            raise MixedschedError(f"no whole responses for {scenario}: {talk.seen.statuses}, {talk.seen.closed}")
         return talk.seen.order()
 
 
@@ -200,17 +201,17 @@ def _text(order: Order) -> str:
     return text
 
 
-def _tell(server: RealServer, outcomes: Sequence[Outcome]) -> None:
+def _found(server: RealServer, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """What is told of a server."""
     same = sum(item.is_same_end for item in outcomes)
     differ = sum(item.shares_differ for item in outcomes) / len(outcomes)
-    sys.stdout.write(
+    yield (
         f"{server.name} ({server.model}): the same order of completion in {same} of {len(outcomes)} "
-        f"({same / len(outcomes):.1%}); parts differ by {differ:.1%} on average\n"
+        f"({same / len(outcomes):.1%}); parts differ by {differ:.1%} on average"
     )
     for item in [item for item in outcomes if not item.is_same_end][:5]:
-        sys.stdout.write(f"  {item.scenario}\n    real  {item.real}\n    model {item.model}\n")
-    sys.stdout.flush()
+        yield from (f"  {item.scenario}", f"    real  {item.real}", f"    model {item.model}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks._processes import CLIENT, NO_CLIENT, Server, fetch, our_server, stock_server, write_file
+from benchmarks._command import run_alone
+from benchmarks._processes import Server, fetch, need_client, our_server, stock_server, write_file
 
 LARGE_BYTES, SMALL_BYTES, SMALL_FILES = 50_000_000, 500_000, 100
 LARGE = ["large.bin"]
@@ -45,9 +46,7 @@ def fetch_s(server: Server, names: list[str]) -> tuple[float, float]:
 
 
 def run() -> Iterator[str]:
-    if CLIENT is None:
-        yield NO_CLIENT
-        return
+    need_client()
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         make_site(folder)
@@ -80,3 +79,7 @@ def run() -> Iterator[str]:
     for label in ("ours, eps", "ours, stock"):
         ratio = best[label, LARGE[0]][0] / best[label, SMALL[0]][0]
         yield f"{label:12} 100 x 500 KB has x {ratio:.2f} of the goodput of 1 x 50 MB"
+
+
+if __name__ == "__main__":
+    run_alone("serving", __doc__, run)

@@ -7,14 +7,16 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
+from benchmarks._command import MIXEDSCHED, run_alone
+
 REPEATS = 7
 PYTHON = (sys.executable, "-c")
 CASES: tuple[tuple[str, Sequence[str]], ...] = (
     ("python", (*PYTHON, "pass")),
     ("import mixedsched", (*PYTHON, "import mixedsched")),
-    ("mixedsched --help", (sys.executable, "-m", "mixedsched", "--help")),
-    ("mixedsched compare --help", (sys.executable, "-m", "mixedsched", "compare", "--help")),
-    ("simulate, a small page", (sys.executable, "-m", "mixedsched", "simulate", "davies-meenan", "--scheme", "mixed")),
+    ("mixedsched --help", (*MIXEDSCHED, "--help")),
+    ("mixedsched compare --help", (*MIXEDSCHED, "compare", "--help")),
+    ("simulate, a small page", (*MIXEDSCHED, "simulate", "davies-meenan", "--scheme", "mixed")),
 )
 
 
@@ -27,3 +29,7 @@ def run() -> Iterator[str]:
             times_s[name] = min(times_s.get(name, float("inf")), time.perf_counter() - started_s)
     for name, spent_s in times_s.items():
         yield f"{name:26} {spent_s * 1000:5.0f} ms"
+
+
+if __name__ == "__main__":
+    run_alone("startup", __doc__, run)

@@ -9,10 +9,8 @@ processes included. Pages are of 1 MB in 30 responses, each a little different.
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
-import sys
 import tempfile
 import time
 from collections import deque
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import stack
+from benchmarks._command import parser_of, say_all
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.lab.machine import processors
 from mixedsched.lab.play.pool import Pool
@@ -31,6 +30,7 @@ from mixedsched.lab.study._playing import LOT_OF_PIPE
 from mixedsched.lab.study.definition import STUDY_FORMAT, Study
 from mixedsched.lab.study.places import SimulatedPlace, chosen, open_places, seed_of, sites_of
 from mixedsched.lab.study.session import run_study
+from mixedsched.report.papers.script import run_script
 
 LOADS = {"pipe": 100_000, "stack": 600}
 ARMS = tuple(SCHEMES)[:20]
@@ -122,6 +122,7 @@ def run(rung: str, loads: int) -> Iterator[str]:
         folder = Path(scratch)
         study = study_of(rung, loads, folder)
         tasks = tasks_of(study)
+        play_bare(tasks[: 2 * processors()], rung)  # a warm-up: what is read from disk, or compiled, only once
         bare = cost_of(lambda: play_bare(tasks, rung))
         yield f"{len(tasks)} loads of rung {rung} bare    {bare}"
         in_study = cost_of(lambda: run_study(study, folder=folder / "out"))
@@ -130,14 +131,12 @@ def run(rung: str, loads: int) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_of("studies", __doc__)
     parser.add_argument("--rung", default="pipe", choices=LOADS)
     parser.add_argument("--loads", type=int, help="at least so many")
     options = parser.parse_args()
-    for line in run(options.rung, options.loads or LOADS[options.rung]):
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+    say_all(run(options.rung, options.loads or LOADS[options.rung]))
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -8,14 +8,11 @@ wall time and the highest resident memory are told.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
 import random
-import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,10 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import stack
+from benchmarks._command import MIXEDSCHED, parser_of, say_all
+from mixedsched.errors import MixedschedError
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.definition import STUDY_FORMAT, Study, dump_study
 from mixedsched.lab.study.places import chosen, open_places, sites_of
 from mixedsched.lab.study.session import planned_work
+from mixedsched.report.papers.script import run_script
 from mixedsched.world.store import Lease, NewLoad, StudyStore
 
 LOADS = 200_000
@@ -103,18 +103,21 @@ def drawn(lease: Lease) -> list[NewLoad]:
 
 
 def cost_of(*words: str | Path) -> Cost:
+    """Raises MixedschedError if the command fails."""
     began_s = time.monotonic()
-    command = [sys.executable, "-m", "mixedsched", "study", *map(str, words)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{' '.join(command)} failed")
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen([*MIXEDSCHED, "study", *map(str, words)], stdout=subprocess.DEVNULL, stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)  # which tells of this process alone
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            raise MixedschedError(f"`mixedsched study {words[0]}` failed", why=said.read().strip()[-500:])
     return Cost(time.monotonic() - began_s, usage.ru_maxrss * 1024)
 
 
 def run(loads: int = LOADS) -> Iterator[str]:
-    folder = Path(tempfile.mkdtemp())
-    try:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
         began_s = time.monotonic()
         file = make(folder, loads)
         out = folder / "out"
@@ -127,17 +130,13 @@ def run(loads: int = LOADS) -> Iterator[str]:
         yield f"study export --format csv       {cost_of('export', out, '--out', folder / 'loads.csv')}"
         parquet = folder / "loads.parquet"
         yield f"study export --format parquet   {cost_of('export', out, '--format', 'parquet', '--out', parquet)}"
-    finally:
-        shutil.rmtree(folder)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_of("study_report", __doc__)
     parser.add_argument("--loads", type=int, default=LOADS, help="at least so many")
-    for line in run(parser.parse_args().loads):
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+    say_all(run(parser.parse_args().loads))
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from mixedsched.errors import MixedschedError
+from benchmarks._command import parser_of, say_all
+from mixedsched.errors import InputError, MixedschedError
 from mixedsched.lab.fidelity import Fidelity, check_site
 from mixedsched.model.page import Page
+from mixedsched.report.papers.script import Countdown, run_script
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.synth import Synthesis, synthesise
 from mixedsched.units import format_bytes
@@ -32,34 +32,34 @@ _HEADER = (
 def main() -> None:
     options = _options()
     files = [file for file in sorted(options.folder.glob("*.json")) if not options.only or file.stem in options.only]
-    _say(_HEADER)
+    if not files:
+        raise InputError(
+            f"folder {options.folder} holds no such page", fix="name a folder of page descriptions, *.json"
+        )
     found: list[Fidelity] = []
-    started_s = time.monotonic()
-    for number, file in enumerate(files):
+    countdown = Countdown(len(files))
+    say_all([_HEADER])
+    for file in files:
         with tempfile.TemporaryDirectory(prefix="synth-") as folder:
             try:
                 made, fidelity = _tried(file, Path(folder), options.form_factor)
             except MixedschedError as error:
-                _say(f"| {file.stem} | failed: {error} |")
-                continue
-        found.append(fidelity)
-        _say(_row(file.stem, made, fidelity))
-        left_s = (time.monotonic() - started_s) / (number + 1) * (len(files) - number - 1)
-        sys.stderr.write(f"{number + 1} of {len(files)}, {left_s / 60:.0f} min left" + "\n")
+                row = f"| {file.stem} | failed: {error} |"
+            else:
+                found.append(fidelity)
+                row = _row(file.stem, made, fidelity)
+        say_all([row])
+        countdown.done(file.stem)
     good = sum(fidelity.is_good for fidelity in found)
     faithful, resources = sum(one.faithful for one in found), sum(one.resources for one in found)
-    _say(f"\n{good} of {len(files)} pages reach the aim; {faithful} of {resources} resources have kind and priority.")
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    total = f"{good} of {len(files)} pages reach the aim; {faithful} of {resources} resources have kind and priority."
+    say_all(["", total])
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", nargs="*", default=[])
+    parser = parser_of("synth", __doc__)
+    parser.add_argument("folder", type=Path, help="of page descriptions, *.json")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="some of them, without .json")
     parser.add_argument("--form-factor", choices=["mobile", "desktop"], default="mobile")
     return parser.parse_args()
 
@@ -96,4 +96,4 @@ def _counted(names: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

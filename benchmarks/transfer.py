@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 
+from benchmarks._command import run_alone
 from mixedsched.core.h3.certificate import make_repeatable_certificate
 from mixedsched.core.h3.response import BytesBody
 from mixedsched.core.h3.seam import ObservedConnection, ScheduledConnection
@@ -134,3 +135,7 @@ def run() -> Iterator[str]:
             f"{label:30} {ours_us:5.1f} us per packet with the seam, {stock_us:6.1f} without: x {stock_us / ours_us:.2f}"
             f" as fast; x {ours_us / alone[0]:.2f} and x {stock_us / alone[1]:.2f} of one response alone"
         )
+
+
+if __name__ == "__main__":
+    run_alone("transfer", __doc__, run)

@@ -12,22 +12,23 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import subprocess
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks._command import HOME, MIXEDSCHED, parser_of, run_to_its_end
 from benchmarks._tuned_page import page_of
 from mixedsched.advice.tuner.job import RUNGS
-from mixedsched.errors import ExitCode
+from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.report.papers.script import Countdown, run_script, tell
 from mixedsched.sites.opening import recipes
+from mixedsched.units import listed
 
-RESULTS = Path("results") / "tuned"
+RESULTS = HOME / "results" / "tuned"
 LINKS = ("slow-4g", "sander-loss2")
 _KEPT_FILES = ("tune.json", "tune.html")
 _SHIP = "ship"
+_HAVE_RESULT = (ExitCode.DONE, ExitCode.INVALID_RUNS)  # be it one with blocks missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,12 @@ class Work:
     @property
     def folder(self) -> Path:
         """Where it works, and goes on after an interruption."""
-        return Path("runs") / "tuned" / self.name
+        return HOME / "runs" / "tuned" / self.name
+
+    @property
+    def command(self) -> list[str]:
+        words = ["tune", self.site, "--link", self.link, *self.options, "--out", str(self.folder), "--json"]
+        return [*MIXEDSCHED, *words]
 
     @property
     def kept(self) -> Path:
@@ -58,26 +64,27 @@ def main() -> None:
     search = ("--budget", options.budget, "--rung", options.rung, *(options.more or ()))
     wanted = [Work(site, link, search) for site in sites for link in options.links.split(",")]
     missing = [work for work in wanted if options.again or not _is_kept(work, options.rung)]
-    for number, work in enumerate(missing, start=1):
-        sys.stderr.write(f"{number} of {len(missing)}: {work.site} over {work.link}\n")
-        if _tune(work):
+    failed = []
+    countdown = Countdown(len(missing))
+    for work in missing:
+        what = f"{work.site} over {work.link}"
+        tell(what)
+        code = run_to_its_end(work.command)
+        if code in _HAVE_RESULT:
             _keep(work)
             _write_table()
+        else:
+            failed.append(what)
+        countdown.done(what)
     _write_table()
+    if failed:
+        fix = "why stands above; the same command tries again"
+        raise MixedschedError(f"no result for {listed(failed)}", fix=fix)
 
 
 def _is_kept(work: Work, rung: str) -> bool:
     file = work.kept / _KEPT_FILES[0]
     return file.is_file() and RUNGS.index(json.loads(file.read_text(encoding="utf-8"))["rung"]) >= RUNGS.index(rung)
-
-
-def _tune(work: Work) -> bool:
-    """Whether there is a result, be it one with blocks missing."""
-    command = [sys.executable, "-m", "mixedsched", "tune", work.site, "--link", work.link, *work.options]
-    ended = subprocess.run([*command, "--out", str(work.folder), "--json"], stdout=subprocess.DEVNULL, check=False)
-    if ended.returncode == ExitCode.INTERRUPTED:
-        raise SystemExit(ended.returncode)
-    return ended.returncode in {ExitCode.DONE, ExitCode.INVALID_RUNS}
 
 
 def _keep(work: Work) -> None:
@@ -99,16 +106,16 @@ def _write_table() -> None:
     (RESULTS / "README.md").write_text(page_of(found), encoding="utf-8")
 
 
-def _options(words: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("sites", nargs="*", metavar="SITE")
-    parser.add_argument("--links", default=",".join(LINKS))
-    parser.add_argument("--budget", default="10m")
-    parser.add_argument("--rung", default="browser", choices=RUNGS)
+def _options() -> argparse.Namespace:
+    parser = parser_of("tuned", __doc__)
+    parser.add_argument("sites", nargs="*", metavar="SITE", help="by default all bundled ones")
+    parser.add_argument("--links", default=",".join(LINKS), help="network profiles, with commas between")
+    parser.add_argument("--budget", default="10m", help="of each tuning")
+    parser.add_argument("--rung", default="browser", choices=RUNGS, help="which has the last word")
     parser.add_argument("--more", nargs=argparse.REMAINDER, help="further options of tune, last on the line")
     parser.add_argument("--again", action="store_true", help="tune also what is kept already")
-    return parser.parse_args(words)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

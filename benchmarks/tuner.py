@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchmarks import stack
+from benchmarks._command import run_alone
 from mixedsched.advice.tuner._search import GENERATION, Evolution
 from mixedsched.advice.tuner._stack import BATCH, Params, propose
 from mixedsched.advice.tuner.objective import BASELINES, Scorer, parse_objective
@@ -55,7 +55,7 @@ def _pipe(space: Space, scene: Scenario, workers: Pool[PaintEstimate | None]) ->
     started_s = time.monotonic()
     evolution = Evolution(space, random.Random(1), PIPE_TRIALS)
 
-    def play(genomes: object) -> list[object]:
+    def play(genomes: Sequence[Genome]) -> list[Scored | None]:
         candidates = [space.candidate(genome) for genome in genomes]
         paints = workers.play([Task(scene.on_pipe, candidate) for candidate in candidates])
         return [scorer.scored(candidate, ((item,),)) for candidate, item in zip(candidates, paints, strict=True)]
@@ -83,11 +83,5 @@ def _tried(space: Space, genome: Genome, score: float) -> tuple[Genome, Scored |
     return genome, Scored(space.candidate(genome), score, 0.0, {})
 
 
-def main() -> None:
-    for line in run():
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    run_alone("tuner", __doc__, run)

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
+from benchmarks._command import HOME, parser_of
 from benchmarks._vgprio_page import write_pages
 from mixedsched.advice.changes.page_change import PageModel
 from mixedsched.advice.tuner import vgprio
@@ -33,14 +32,13 @@ from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import JUDGE_MODEL, Scenario, seeds_for
 from mixedsched.lab.play.task import NamedScheme, PaintReader, Task
+from mixedsched.report.papers.script import Countdown, run_script
 from mixedsched.sites.opening import open_site, recipes
 from mixedsched.world import catalog
 
-FOLDER = Path("results") / "vgprio"
+FOLDER = HOME / "results" / "vgprio"
 PLACES = FOLDER / "places.jsonl"
-WORKING = (
-    Path("runs") / "vgprio" / "places.jsonl"
-)  # to which places are added while it runs; PLACES is written at its end
+WORKING = HOME / "runs" / "vgprio" / "places.jsonl"  # grows while it runs; PLACES is written at its end
 LINKS = (
     "vgprio-bw10-rtt50",
     "vgprio-bw2-rtt50",
@@ -67,18 +65,17 @@ def main() -> None:
     options = _options()
     if not options.table:
         sites = options.sites or [item.name for item in recipes() if not item.name.startswith(WORK_TWINS)]
-        wanted = [(site, link) for link in options.links.split(",") for site in sites]
+        wanted = [(site, link) for link in options.links for site in sites]
         known = {(item["site"], item["link"]) for item in read_places() if item["seed"] == options.seed}
         missing = [place for place in wanted if place not in known]
         WORKING.parent.mkdir(parents=True, exist_ok=True)
+        countdown = Countdown(len(missing))
         with Pool(PaintReader) as pool:
-            for number, (site, link) in enumerate(missing, start=1):
-                began_s = time.monotonic()
+            for site, link in missing:
                 place = _played(pool, site, link, options.seed)
                 with WORKING.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(place, separators=(",", ":")) + "\n")
-                spent_s = time.monotonic() - began_s
-                sys.stderr.write(f"{number} of {len(missing)}: {site} over {link}, {spent_s:.0f} s\n")
+                countdown.done(f"{site} over {link}")
     places = list(read_places())
     FOLDER.mkdir(parents=True, exist_ok=True)
     PLACES.write_text("".join(json.dumps(place, separators=(",", ":")) + "\n" for place in places), encoding="utf-8")
@@ -163,13 +160,21 @@ def _evaluated(
 
 
 def _options(words: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("sites", nargs="*", metavar="SITE")
-    parser.add_argument("--links", default=",".join(LINKS))
-    parser.add_argument("--seed", type=int, default=1)
+    parser = parser_of("vgprio", __doc__)
+    parser.add_argument("sites", nargs="*", metavar="SITE", help="by default all bundled ones")
+    parser.add_argument("--links", type=_links, default=LINKS, help="some of the paper's networks, with commas between")
+    parser.add_argument("--seed", type=int, default=1, help="of learning, and of the loads that judge")
     parser.add_argument("--table", action="store_true", help="play nothing, write tables and picture anew")
     return parser.parse_args(words)
 
 
+def _links(text: str) -> tuple[str, ...]:
+    """The page knows no others."""
+    names = tuple(text.split(","))
+    if unknown := [name for name in names if name not in LINKS]:
+        raise argparse.ArgumentTypeError(f"'{unknown[0]}' is none of {', '.join(LINKS)}")
+    return names
+
+
 if __name__ == "__main__":
-    main()
+    run_script(main)

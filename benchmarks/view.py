@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -16,6 +15,8 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks._command import MIXEDSCHED, run_alone
+from mixedsched.errors import MixedschedError
 from tests.browsing import browse
 from tests.report.view.made_up_folders import write_many
 
@@ -43,13 +44,12 @@ return lags;
 """
 
 
-def main() -> None:
+def run() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as place:
-        for line in run(Path(place)):
-            sys.stdout.write(f"{line}\n")
+        yield from _lines(Path(place))
 
 
-def run(place: Path) -> Iterator[str]:
+def _lines(place: Path) -> Iterator[str]:
     root = place / "runs"
     write_many(root, RESULTS)
     started_s = time.perf_counter()
@@ -80,11 +80,13 @@ def run(place: Path) -> Iterator[str]:
 
 @contextmanager
 def _viewed(root: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    words = [sys.executable, "-m", "mixedsched", "view", str(root), "--port", "0", "--json"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, env=os.environ) as process:
+    with subprocess.Popen([*MIXEDSCHED, "view", str(root), "--port", "0", "--json"], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
-            yield json.loads(process.stdout.readline())["url"], process
+            first_line = process.stdout.readline()
+            if not first_line:
+                raise MixedschedError("`mixedsched view` did not start", why="what it said stands above")
+            yield json.loads(first_line)["url"], process
         finally:
             process.terminate()
 
@@ -96,4 +98,4 @@ def _worked_s(process: subprocess.Popen[bytes]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    run_alone("view", __doc__, run)

@@ -1,27 +1,34 @@
 """Measures page files and prints the tables of mixedsched/sites/generate/distributions.toml.
 
-python scripts/measure_pages.py FOLDER     # of files in the format mixedsched.page/1
+python scripts/measure_pages.py FOLDER
 """
 
 # ruff: noqa: T201 - it prints tables
 from __future__ import annotations
 
-import sys
+import argparse
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from mixedsched.errors import PageError
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Kind
+from mixedsched.report.papers.script import run_script
 
 POINTS_PCT = (0, 10, 25, 50, 75, 90, 100)
 CLASSES = {"small": (1, 30), "medium": (31, 80), "large": (81, 10_000)}  # resources
 MIMES = 5  # of a kind, the most frequent ones
 
 
-def main(folder: Path) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="of files in the format mixedsched.page/1")
+    folder = parser.parse_args().folder
     pages = [Page.from_json(file.read_bytes(), str(file)) for file in sorted(folder.glob("*.json"))]
+    if not pages:
+        raise PageError(f"folder {folder} holds no page", fix="name a folder of files in format mixedsched.page/1")
     for name, (fewest, most) in CLASSES.items():
         print_class(name, [page for page in pages if fewest <= len(page.resources) <= most])
     for kind in Kind:
@@ -83,4 +90,4 @@ def quantiles(values: Iterable[int]) -> list[int]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    run_script(main)

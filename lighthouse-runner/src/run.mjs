@@ -31,7 +31,7 @@ async function loadOnce(job, expired) {
   const {version, gathered} = await gatherIn(chrome, job, expired);
   const stopped = chrome.stop({gently: job.netlog !== null}); // it closes its NetLog while Lighthouse computes
   try {
-    const {lhr, traceEvents} = await Promise.race([audit(gathered), expired]);
+    const {lhr, traceEvents} = await inTime(audit(gathered), expired);
     return {
       lhr, traceEvents, version, sandboxed: chrome.sandboxed, chrome_start_ms,
       lighthouse_ms: performance.now() - started_ms - chrome_start_ms,
@@ -50,8 +50,16 @@ async function gatherIn(chrome, job, expired) {
   } catch (error) {
     const cause = await chrome.causeOf(error);
     await chrome.stop();
-    if (pending && !(await settles(pending))) cause.mustRetire = true;
-    throw cause;
+    throw pending ? await marked(cause, pending) : cause;
+  }
+}
+
+/** What Lighthouse computes without a browser. Throws what `expired` rejects with, if that comes first. */
+export async function inTime(pending, expired) {
+  try {
+    return await Promise.race([pending, expired]);
+  } catch (error) {
+    throw await marked(error, pending);
   }
 }
 
@@ -85,8 +93,8 @@ function answerOf(job, load, total_ms) {
   };
 }
 
-/** Whether a Lighthouse call that lost its browser gives up soon: two of them cannot live in one process. */
-async function settles(pending) {
-  const quiet = pending.then(() => true, () => true);
-  return Promise.race([quiet, sleep(ORPHAN_WAIT_MS, false)]);
+/** A failure, with mustRetire if the Lighthouse call that it has ended does not give up soon: two of them cannot live in one process. */
+async function marked(failure, pending) {
+  const gaveUp = await Promise.race([pending.then(() => true, () => true), sleep(ORPHAN_WAIT_MS, false)]);
+  return gaveUp ? failure : Object.assign(failure, {mustRetire: true});
 }

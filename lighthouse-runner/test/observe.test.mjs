@@ -49,6 +49,20 @@ test('any number of elements may come at once; so many are kept', () => {
   assert.equal(page.elements.length, 50_000);
 });
 
+test('any number of fonts may be loaded; so many are kept, and of those in a data URL not the font itself', async () => {
+  const session = sessionOf();
+  const page = new Page(session, {});
+  await page.watchDocuments(session);
+  const loaded = (fontFamily, src) => session.emit('CSS.fontsUpdated', {font: {fontFamily, fontWeight: '400', fontStyle: 'normal', src}});
+  loaded('Own', `data:font/woff2;base64,${'A'.repeat(1_000_000)}`);
+  for (let number = 0; number < 20_000; number++) loaded(`Font ${number % 15_000}`, 'https://a.test/font.woff2');
+  session.emit('CSS.fontsUpdated', {}); // of what has not been loaded
+  const faces = [...page.faces.values()];
+  assert.equal(faces.length, 10_000);
+  assert.ok(faces[0].url.startsWith('data:font/woff2') && faces[0].url.length < 100);
+  assert.deepEqual(faces[1], {family: 'Font 0', weight: '400', style: 'normal', url: 'https://a.test/font.woff2'});
+});
+
 test('of the paints the last one is the largest', () => {
   const page = new Page(sessionOf(), {});
   page.told({'largest-contentful-paint': [{at_ms: 1}, {at_ms: 2}]});

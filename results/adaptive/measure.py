@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import multiprocessing
+import signal
 import statistics
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass, replace
@@ -22,6 +23,7 @@ from mixedsched.lab.learning.taught import TaughtScheme
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import NamedScheme, PaintReader, Player, SchemeChoice, Task
 from mixedsched.model.page import Page
+from mixedsched.report.papers.script import Countdown, run_script
 from mixedsched.sites.generate import generate_page
 from mixedsched.sites.pages import load_page
 from mixedsched.world import catalog
@@ -115,7 +117,7 @@ def missing(given: argparse.Namespace, file: Path) -> Iterator[Job]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description="Plays places under what visits have taught.")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument(
         "--visits", type=int, default=8, help="0: the safe order, and for generated pages the fixed schemes"
     )
@@ -128,11 +130,15 @@ def main() -> None:
     given = options.parse_args()
     file = BUNDLED if given.pages == "bundled" else GENERATED
     jobs = list(missing(given, file))
-    with multiprocessing.Pool(given.jobs) as pool, file.open("a", encoding="utf-8") as lines:
+    countdown = Countdown(len(jobs))
+    # After Ctrl-C this process ends the others.
+    ignoring = (signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    with multiprocessing.Pool(given.jobs, *ignoring) as pool, file.open("a", encoding="utf-8") as lines:
         for found in pool.imap_unordered(play, jobs):
             lines.write(json.dumps(found) + "\n")
             lines.flush()
+            countdown.done(f"{found['site']} over {found['link']}")
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -16,10 +16,11 @@ from mixedsched.core.stats import paired_shift
 from mixedsched.lab.learning.taught import is_adaptive
 from mixedsched.lab.study.lean import read_lean
 from mixedsched.lab.study.results import StudyResult
+from mixedsched.report.papers.markdown import write_readme
+from mixedsched.report.papers.script import run_script
 
 HERE = Path(__file__).parent
 FINDER = HERE.parent / "finder" / "finder.json"
-TEXT = HERE / "README.md.in"
 BUNDLED, GENERATED = HERE / "places.jsonl", HERE / "generated.jsonl"
 CHROMIUM = HERE / "browser.parquet"
 BLOCKS_LEAST = 6  # for an interval
@@ -162,22 +163,19 @@ def change(own_ms: np.ndarray[Any, np.dtype[np.float64]], other_ms: np.ndarray[A
     return f"{text} ({pct(found.interval.low):+z.1f} to {pct(found.interval.high):+z.1f})"
 
 
-def write_readme() -> None:
+def write_page() -> None:
     """From what there is."""
     bundled, generated = Simulated.bundled(), Simulated.generated()
     not_yet = ["Not measured yet."]
     parts = {
-        "@SUMMARY@": summary(bundled),
-        "@GENERATED@": summary(generated) if generated.fixed_ms else not_yet,
-        "@RAISED@": [with_late_updates(generated)] if generated.fixed_ms else not_yet,
-        "@CHROMIUM@": in_chromium(read_lean(CHROMIUM).result) if CHROMIUM.exists() else not_yet,
-        "@PLACES@": places(bundled),
+        "SUMMARY": summary(bundled),
+        "GENERATED": summary(generated) if generated.fixed_ms else not_yet,
+        "RAISED": [with_late_updates(generated)] if generated.fixed_ms else not_yet,
+        "CHROMIUM": in_chromium(read_lean(CHROMIUM).result) if CHROMIUM.exists() else not_yet,
+        "PLACES": places(bundled),
     }
-    text = TEXT.read_text(encoding="utf-8")
-    for mark, lines in parts.items():
-        text = text.replace(mark, "\n".join(lines))
-    (HERE / "README.md").write_text(text, encoding="utf-8")
+    write_readme(HERE, **{mark: "\n".join(lines) for mark, lines in parts.items()})
 
 
 if __name__ == "__main__":
-    write_readme()
+    run_script(write_page)

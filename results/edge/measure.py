@@ -21,7 +21,7 @@ from origins import Origin, running_origin
 
 from mixedsched.core.h3.certificate import make_certificate
 from mixedsched.core.metrics import QUICK_METRICS
-from mixedsched.report.papers.script import run_script, tell
+from mixedsched.report.papers.script import Countdown, run_script
 from mixedsched.sites.opening import open_site
 from mixedsched.sites.serving import served_site
 from mixedsched.sites.site import Site
@@ -134,6 +134,7 @@ async def play(name: str, link: str, blocks: int, known: list[dict[str, Any]]) -
     missing = [(block, arm) for block in range(1, blocks + 1) for arm in ARMS if (block, arm) not in done]
     if not missing:
         return
+    countdown = Countdown(len(missing))
     with tempfile.TemporaryDirectory(prefix="mixedsched-edge-") as text:
         async with testbed(name, link, Path(text)) as bed:
             for block in sorted({block for block, _ in missing}):
@@ -141,13 +142,12 @@ async def play(name: str, link: str, blocks: int, known: list[dict[str, Any]]) -
                 random.Random(f"{name} {link} {block}").shuffle(order)
                 for position, arm in enumerate(order):
                     if (block, arm) in missing:
-                        await load_once(
-                            bed, {"site": name, "link": link, "block": block, "arm": arm, "position": position}
-                        )
+                        row = {"site": name, "link": link, "block": block, "arm": arm, "position": position}
+                        countdown.done(f"{name} over {link}, block {block}, {arm}: {await load_once(bed, row)}")
 
 
-async def load_once(bed: Testbed, row: dict[str, Any]) -> None:
-    """A row for each try, until one is good."""
+async def load_once(bed: Testbed, row: dict[str, Any]) -> str:
+    """A row for each try, until one is good. Returns what came of the last, in words."""
     for attempt in range(1, TRIES + 1):
         load, why = await bed.load(row["arm"], row["block"])
         found = {**row, "attempt": attempt, "why": why, "versions": bed.versions}
@@ -156,15 +156,15 @@ async def load_once(bed: Testbed, row: dict[str, Any]) -> None:
             found["requests"] = sum(item.status == 200 for item in load.requests)
         with DATA.open("a") as file:
             file.write(json.dumps(found) + "\n")
-        tell(f"{row['site']} {row['link']} block {row['block']} {row['arm']}: {why or str(found['lcp_ms']) + ' ms'}")
         if not why:
-            return
+            return f"LCP {found['lcp_ms']} ms"
+    return f"given up after {TRIES} tries: {why}"
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description="Loads pages from web servers and from an edge before them.")
-    options.add_argument("--blocks", type=int, default=10)
-    options.add_argument("--only", help="SITE@LINK")
+    options.add_argument("--blocks", type=int, default=10, help="in which each arm is loaded once")
+    options.add_argument("--only", choices=[f"{name}@{link}" for name, link in PLACES], help="one place")
     given = options.parse_args()
     known = [json.loads(line) for line in DATA.read_text().splitlines()] if DATA.exists() else []
     for name, link in PLACES:

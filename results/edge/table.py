@@ -3,14 +3,16 @@
 import json
 import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from mixedsched.core.stats import paired_shift
+from mixedsched.report.papers.markdown import write_readme
+from mixedsched.report.papers.script import run_script
 
 HERE = Path(__file__).parent
-DATA, TEXT = HERE / "loads.jsonl", HERE / "README.md.in"
+DATA = HERE / "loads.jsonl"
 METRICS = {"lcp_ms": "LCP", "fcp_ms": "FCP", "si_ms": "SI"}
 PAIRS = {
     "nginx": "edge+nginx", "caddy": "edge+caddy", "edge+caddy:eps": "edge+caddy",
@@ -18,19 +20,19 @@ PAIRS = {
 BLOCKS_LEAST = 6  # for an interval at 95 %
 
 Place = tuple[str, str]
+Load = dict[str, Any]
 
 
-def good_loads() -> dict[Place, dict[str, dict[int, dict[str, Any]]]]:
+def good_loads(loads: Sequence[Load]) -> dict[Place, dict[str, dict[int, Load]]]:
     """By place, arm and block."""
-    found: dict[Place, dict[str, dict[int, dict[str, Any]]]] = {}
-    for line in DATA.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        if not row["why"]:
-            found.setdefault((row["site"], row["link"]), {}).setdefault(row["arm"], {})[row["block"]] = row
+    found: dict[Place, dict[str, dict[int, Load]]] = {}
+    for load in loads:
+        if not load["why"]:
+            found.setdefault((load["site"], load["link"]), {}).setdefault(load["arm"], {})[load["block"]] = load
     return found
 
 
-def change(first: dict[int, dict[str, Any]], second: dict[int, dict[str, Any]], metric: str) -> str:
+def change(first: dict[int, Load], second: dict[int, Load], metric: str) -> str:
     """Of the second arm against the first, over the blocks that both have."""
     blocks = sorted(first.keys() & second.keys())
     if not blocks:
@@ -43,46 +45,40 @@ def change(first: dict[int, dict[str, Any]], second: dict[int, dict[str, Any]], 
     return f"{words} ({low:+.1f} to {high:+.1f})"
 
 
-def rows() -> Iterator[str]:
+def rows(loads: Sequence[Load]) -> Iterator[str]:
     """Of a Markdown table: each place and pair of arms."""
-    for (site, link), arms in good_loads().items():
+    for (site, link), arms in good_loads(loads).items():
         for before, after in PAIRS.items():
             if before not in arms or after not in arms:
                 continue
-            times = [statistics.median(row["lcp_ms"] for row in arms[arm].values()) / 1000 for arm in (before, after)]
+            times = [statistics.median(load["lcp_ms"] for load in arms[arm].values()) / 1000 for arm in (before, after)]
             cells = " | ".join(change(arms[before], arms[after], metric) for metric in METRICS)
             blocks = len(arms[before].keys() & arms[after].keys())
             yield f"| {site} | {link} | {before} | {after} | {blocks} | {times[0]:.2f} s → {times[1]:.2f} s | {cells} |"
 
 
-def failed() -> str:
-    lines = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
-    bad = [row for row in lines if row["why"]]
-    reasons = sorted({row["why"].partition(":")[0] for row in bad})
-    return f"{len(bad)} of {len(lines)} loads gave no result and were repeated" + (
-        f" ({', '.join(reasons)})." if bad else "."
-    )
+def failed(loads: Sequence[Load]) -> str:
+    bad = [load["why"].partition(":")[0] for load in loads if load["why"]]
+    reasons = f" ({', '.join(sorted(set(bad)))})" if bad else ""
+    return f"{len(bad)} of {len(loads)} loads gave no result and were repeated{reasons}."
 
 
-def versions() -> str:
-    found = {json.dumps(json.loads(line)["versions"]) for line in DATA.read_text(encoding="utf-8").splitlines()}
-    return "; ".join(
-        ", ".join(f"{name} {number}" for name, number in json.loads(text).items()) for text in sorted(found)
-    )
+def versions(loads: Sequence[Load]) -> str:
+    found = {", ".join(f"{name} {number}" for name, number in load["versions"].items()) for load in loads}
+    return "; ".join(sorted(found))
 
 
-def write_readme() -> None:
+def main() -> None:
     """From what there is."""
+    loads = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
     heads = " | ".join(f"{name}, change" for name in METRICS.values())
     table = [
-        "| site | network | from | to | blocks | median LCP | " + heads + " |",
-        "|---|---|---|---|---:|---|---|---|---|",
-        *rows(),
+        f"| site | network | from | to | blocks | median LCP | {heads} |",
+        "|---|---|---|---|---:|---|" + "---|" * len(METRICS),
+        *rows(loads),
     ]
-    text = TEXT.read_text(encoding="utf-8").replace("@TABLE@", "\n".join(table))
-    text = text.replace("@FAILED@", failed()).replace("@VERSIONS@", versions())
-    (HERE / "README.md").write_text(text, encoding="utf-8")
+    write_readme(HERE, TABLE="\n".join(table), FAILED=failed(loads), VERSIONS=versions(loads))
 
 
 if __name__ == "__main__":
-    write_readme()
+    run_script(main)

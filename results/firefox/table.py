@@ -9,9 +9,10 @@ import numpy as np
 
 from mixedsched.lab.study.lean import read_lean
 from mixedsched.lab.study.results import StudiedPlace, StudyResult
+from mixedsched.report.papers.markdown import write_readme
+from mixedsched.report.papers.script import run_script
 
 HERE = Path(__file__).parent
-TEXT = HERE / "README.md.in"
 BROWSERS = ("chromium", "firefox")
 LCP = "lcp_ms"
 
@@ -42,16 +43,15 @@ def rows(results: dict[str, StudyResult]) -> Iterator[str]:
             yield f"| {place.site} | `{arm.label}` | {' | '.join(beside)} |"
 
 
-def write_readme() -> None:
+def main() -> None:
     results = {name: read_lean(HERE / f"{name}.parquet").result for name in BROWSERS}
     table = [
         "| site | scheme | Chromium: LCP | change | Firefox: LCP | change |",
         "|---|---|---|---|---|---|",
         *rows(results),
     ]
-    text = TEXT.read_text(encoding="utf-8").replace("@TABLE@", "\n".join(table))
-    (HERE / "README.md").write_text(text, encoding="utf-8")
+    write_readme(HERE, TABLE="\n".join(table))
 
 
 if __name__ == "__main__":
-    write_readme()
+    run_script(main)

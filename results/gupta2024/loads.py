@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from published import SITES
 
 from mixedsched.core.stats import CONFIDENCE, paired_shift, resamples
-from mixedsched.errors import StudyError
-from mixedsched.lab.study.lean import LeanStudy, read_lean
+from mixedsched.lab.study.lean import read_together
 from mixedsched.lab.study.results import StudiedPlace, StudyResult
 from mixedsched.report.papers.verdicts import Finding
 
@@ -142,23 +141,13 @@ def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
     return found
 
 
-@lru_cache(1)
-def read_all(folder: Path = DATA) -> Mapping[str, Loads]:
+def read_all() -> Mapping[str, Loads]:
     """By source; those without a file have no studies. Raises StudyError for loads that must not be told together."""
-    return {source: Loads(source, _read(folder, names)) for source, names in SOURCES.items()}
+    return {
+        source: Loads(source, {name: lean.result for name, lean in read_together(map(file_of, names)).items()})
+        for source, names in SOURCES.items()
+    }
 
 
-def _read(folder: Path, names: Sequence[str]) -> dict[str, StudyResult]:
-    found: dict[str, LeanStudy] = {}
-    for name in names:
-        path = folder / f"{name}.parquet"
-        if path.exists():
-            lean = found[name] = read_lean(path)
-            first_name, first = next(iter(found.items()))
-            if not lean.is_told_with(first):
-                raise StudyError(
-                    f"{path.name} was played by another version than {first_name}.parquet",
-                    why=f"{dict(lean.versions)} and {dict(first.versions)}",
-                    fix="play one of them again, or leave it out",
-                )
-    return {name: lean.result for name, lean in found.items()}
+def file_of(study: str) -> Path:
+    return DATA / f"{study}.parquet"

@@ -12,7 +12,7 @@ import argparse
 import json
 
 from draw import PAGES
-from loads import DATA, HERE, STAND_INS
+from loads import HERE, STAND_INS, file_of
 from published import SITES
 
 from mixedsched.lab.study.definition import read_study
@@ -44,16 +44,19 @@ def count_resources() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Plays the studies of Gupta and Bartos 2024, or goes on with them.")
     parser.add_argument("groups", nargs="*", default=["stack"], help=f"some of {', '.join(GROUPS)}; stack by default")
-    parser.add_argument("--studies", help="some of a group's; all by default")
+    parser.add_argument("--studies", help="some of these groups', in any order; all by default")
     add_playing_options(parser, RUNS)
     options = parser.parse_args()
     unknown = [group for group in options.groups if group not in GROUPS]
     if unknown:
         parser.error(f"there is no group '{unknown[0]}', only {', '.join(GROUPS)}")
+    known = [name for group in options.groups for name in GROUPS[group]]
+    asked = known if options.studies is None else options.studies.split(",")
+    if unknown := [name for name in asked if name not in known]:
+        parser.error(f"there is no study '{unknown[0]}' in {', '.join(options.groups)}, only {', '.join(known)}")
     count_resources()
-    for name in (name for group in options.groups for name in GROUPS[group]):
-        if options.studies is None or name in options.studies.split(","):
-            play_as_asked(options, read_study(STUDIES / f"{name}.toml"), DATA / f"{name}.parquet", KEPT)
+    for name in (name for name in known if name in asked):
+        play_as_asked(options, read_study(STUDIES / f"{name}.toml"), file_of(name), KEPT)
 
 
 if __name__ == "__main__":

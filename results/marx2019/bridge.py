@@ -19,7 +19,7 @@ from mixedsched.report.papers.markdown import finding, table
 from mixedsched.report.papers.verdicts import over_sites
 from mixedsched.sites.opening import open_site
 
-CALIBRATION = Path("results") / "calibration" / "calibration.json"
+CALIBRATION = Path(__file__).parents[1] / "calibration" / "calibration.json"
 
 
 def bridge_tables() -> Iterator[str]:

@@ -12,7 +12,7 @@ from altered import altered_schemes, without_hero
 from cases import case_tables
 from lateness import delayed_requests, drops, large_documents, one_added_delay, playback
 from markdown import mean, table
-from playing import Numbers, Scores, main_with_folder, page_bytes, play
+from playing import Numbers, Scores, page_bytes, play, run_on_folder
 from scipy.stats import spearmanr
 from study import BASELINE, BUFFERS_BYTES, SCHEMES
 
@@ -166,4 +166,4 @@ def _speed_up_of_part(base: list[PlayedLoad], other: list[PlayedLoad], members: 
 
 
 if __name__ == "__main__":
-    raise SystemExit(main_with_folder(tables, "python results/marx2019/causes.py FOLDER_OF_PAGES"))
+    run_on_folder(tables, __doc__)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from jitter import jitter_tables
 from markdown import factor, mean, mean_with_interval, table
-from playing import Numbers, Scores, main_with_folder, page_bytes
+from playing import Numbers, Scores, page_bytes, run_on_folder
 from scipy.stats import rankdata, spearmanr
 from study import BASELINE, BUFFERS_BYTES, LARGEST_BUFFER_BYTES, SAMPLE_MS, SCHEMES, SLOT_US, TABLE_2
 
@@ -206,4 +206,4 @@ def _sensitivity(pages: list[Page], scores: Scores) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main_with_folder(tables, "python results/marx2019/claims.py FOLDER_OF_PAGES"))
+    run_on_folder(tables, __doc__)

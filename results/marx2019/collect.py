@@ -9,8 +9,8 @@ other collections stay. Kept are names and numbers, no pages. Nothing here is ti
 
 from __future__ import annotations
 
+import argparse
 import csv
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from playing import Scores, page_bytes, read_pages
 from study import BASELINE, BUFFERS_BYTES, SCHEMES
 
 from mixedsched.model.page import Page
+from mixedsched.report.papers.script import run_script
 from mixedsched.sites.opening import open_site, recipes
 
 FILE = Path(__file__).parent / "indexes.csv"
@@ -36,9 +37,11 @@ HEADS = (
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
-        raise SystemExit(__doc__)
-    wanted = dict(word.partition("=")[::2] for word in sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("collections", nargs="+", metavar="NAME=FOLDER", help=f"page files; or just {BUNDLED}")
+    wanted = dict(word.partition("=")[::2] for word in parser.parse_args().collections)
+    if nameless := [name for name, folder in wanted.items() if not folder and name != BUNDLED]:
+        parser.error(f"which folder has the pages of '{nameless[0]}'? as {nameless[0]}=FOLDER")
     kept = [row for row in read_rows() if row[0] not in wanted]
     new = [row for name, folder in wanted.items() for row in _rows(name, _pages(name, folder))]
     with FILE.open("w", encoding="utf-8", newline="") as file:
@@ -76,4 +79,4 @@ def _rows(name: str, pages: list[Page]) -> Iterator[list[str]]:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

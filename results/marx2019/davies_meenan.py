@@ -17,6 +17,7 @@ from mixedsched.core.sim.pipe import PipeOptions
 from mixedsched.core.sim.record import ByteIndexes, byte_indexes
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.request import Flag, Kind
+from mixedsched.report.papers.script import run_script
 from mixedsched.sites.making import build, list_recipes
 from mixedsched.world import places
 
@@ -160,6 +161,10 @@ def _late_hero(page: Page, delay_ms: float) -> Page:
     )
 
 
-if __name__ == "__main__":
+def main() -> None:
     for line in tables():
         sys.stdout.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    run_script(main)

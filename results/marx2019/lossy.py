@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from study import BASELINE, SCHEMES
 
-from mixedsched.errors import StudyError
 from mixedsched.lab.results import DATABASE_NAME
-from mixedsched.lab.study.lean import LEAN_FORMAT, write_lean
+from mixedsched.lab.study.lean import read_lean, write_lean
 from mixedsched.report.papers.markdown import finding, table
 from mixedsched.report.papers.verdicts import Finding, over_sites
 from mixedsched.world.store import StudyStore
 
 HERE = Path(__file__).parent
+RUNS = HERE.parents[1] / "runs"
 STUDIES = ("lossy", "lossy-in-order")
 KEPT = ("lcp_ms", "si_ms", "finished_ms", "byte_index_ms", "byte_index_atf_ms", "hol_bytes")
 NETWORKS = {
@@ -35,7 +33,7 @@ Loads = Mapping[tuple[str, str, str], Mapping[str, Mapping[int, float]]]
 def keep() -> None:
     """Write what runs/marx2019-* holds as one small file for each study."""
     for name in STUDIES:
-        database = Path("runs") / f"marx2019-{name}" / DATABASE_NAME
+        database = RUNS / f"marx2019-{name}" / DATABASE_NAME
         if database.is_file():
             with StudyStore(f"sqlite:///{database}") as store:
                 write_lean(store, store.studies()[0], HERE / f"{name}.parquet", KEPT)
@@ -43,27 +41,20 @@ def keep() -> None:
 
 def read(name: str) -> tuple[Loads, float, int]:
     """All loads, the share of planned loads that are there, and how many these are. Raises StudyError for another version."""
-    from pyarrow import parquet
-
     path = HERE / f"{name}.parquet"
     if not path.is_file():
         return {}, 0.0, 0
-    loads = parquet.read_table(path)
-    facts: dict[str, Any] = json.loads(loads.schema.metadata[b"mixedsched"])
-    if facts["format"] != LEAN_FORMAT:
-        raise StudyError(
-            f"{path.name} is of another version", why=f"its format is {facts['format']}", fix="write it anew"
-        )
+    lean = read_lean(path)
+    places = {place.id: place for place in lean.places}
     found: dict[tuple[str, str, str], dict[str, dict[int, float]]] = {}
-    rows = loads.to_pylist()
-    for row in rows:
-        place = facts["places"][row["place"]]
+    for load in lean.loads:
+        place = places[load.place_id]
         for metric in (*METRICS, "hol_bytes"):
-            if row["status"] == "ok" and row.get(metric) is not None:
-                key = place["link"], row["arm"], metric
-                found.setdefault(key, {}).setdefault(place["site"], {})[row["block"]] = row[metric]
-    planned = sum(place["blocks"] for place in facts["places"]) * len(facts["definition"]["arms"])
-    return found, len(rows) / planned, len(rows)
+            if load.status == "ok" and load.values.get(metric) is not None:
+                key = place.link, load.arm, metric
+                found.setdefault(key, {}).setdefault(place.site, {})[load.block] = load.values[metric]
+    planned = sum(place.planned for place in lean.result.places) * len(lean.result.arms)
+    return found, len(lean.loads) / planned, len(lean.loads)
 
 
 def median_of(blocks: Mapping[int, float], among: Iterable[int] | None = None) -> float:

@@ -7,17 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mixedsched.report.papers import markdown
+
 RESAMPLES = 10_000
 SEED = 2019
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A table and the empty line behind it; the first column is text, the others are numbers."""
-    yield f"| {' | '.join(heads)} |"
-    yield f"|---|{'---:|' * (len(heads) - 1)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-    yield ""
+    """A table and the empty line behind it, line by line; the first column is text, the others are numbers."""
+    yield from markdown.table(heads, rows).splitlines()
 
 
 def mean_with_interval(values: NDArray[np.float64]) -> str:

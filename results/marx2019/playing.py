@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +17,10 @@ from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.core.sim.record import Recorder, Weighting
-from mixedsched.errors import ExitCode, MixedschedError, PageError
+from mixedsched.errors import PageError
 from mixedsched.model.page import Page, Resource
 from mixedsched.model.scheme import ConfiguredScheme, configure
+from mixedsched.report.papers.script import run_script
 from mixedsched.world import catalog
 
 Numbers = NDArray[np.float64]
@@ -121,15 +123,14 @@ def changed(page: Page, change: Callable[[Resource], Resource]) -> Page:
     return page.model_copy(update={"resources": tuple(change(item) for item in page.resources)})
 
 
-def main_with_folder(tables: Callable[[list[Page]], Iterable[str]], usage: str) -> int:
-    """Read the folder that the command line names and print tables of its pages. Returns the exit code."""
-    if len(sys.argv) != 2:
-        sys.stderr.write(f"usage: {usage}\n")
-        return ExitCode.USAGE
-    try:
-        for line in tables(read_pages(Path(sys.argv[1]))):
+def run_on_folder(tables: Callable[[list[Page]], Iterable[str]], description: str | None) -> None:
+    """A script that prints tables of the pages in the folder that its command line names. description: of the script."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="FOLDER_OF_PAGES", help="of files in format mixedsched.page/1")
+    folder = parser.parse_args().folder
+
+    def main() -> None:
+        for line in tables(read_pages(folder)):
             sys.stdout.write(f"{line}\n")
-    except MixedschedError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    return ExitCode.DONE
+
+    run_script(main)

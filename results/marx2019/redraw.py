@@ -9,7 +9,7 @@ played. A study of which blocks are missing is told as far as it is; data of ano
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -23,9 +23,10 @@ from study import BASELINE, LARGEST_BUFFER_BYTES, SCHEMES, TABLE_2
 
 from mixedsched.core.sim.jitter import Jitter
 from mixedsched.core.sim.pipe import PipeOptions
-from mixedsched.errors import ExitCode, MixedschedError, StudyError
+from mixedsched.errors import StudyError
 from mixedsched.report.papers.figures import DotsPanel, dots_figure
 from mixedsched.report.papers.markdown import claims_table, table
+from mixedsched.report.papers.script import run_script
 from mixedsched.report.papers.verdicts import Finding, PaperClaim, Statement, over_sites
 from mixedsched.report.simulation import write_plot
 
@@ -38,17 +39,14 @@ Values = Mapping[str, Mapping[tuple[str, str], float]]
 """By column: the index in ms of a page under a scheme."""
 
 
-def main() -> int:
-    try:
-        if sys.argv[1:] == ["--keep"]:
-            keep()
-        collections = _collections()
-        _figures(collections)
-        (HERE / "tables.md").write_text("\n".join(_tables(collections)), encoding="utf-8")
-    except MixedschedError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    return ExitCode.DONE
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", action="store_true", help="first keep what `study run` has played")
+    if parser.parse_args().keep:
+        keep()
+    collections = _collections()
+    _figures(collections)
+    (HERE / "tables.md").write_text("\n".join(_tables(collections)), encoding="utf-8")
 
 
 def twin_of(page: str) -> str:
@@ -203,4 +201,4 @@ def _claims(collections: Mapping[str, Values]) -> list[PaperClaim]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_script(main)

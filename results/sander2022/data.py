@@ -6,16 +6,15 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
-from mixedsched.errors import StudyError
 from mixedsched.lab.comparison import Effect, Verdict
-from mixedsched.lab.study.lean import LeanStudy, read_lean
+from mixedsched.lab.study.lean import read_together
 from mixedsched.lab.study.papers import MedianDifference, paper_figures
 from mixedsched.lab.study.results import StudyResult
 
@@ -177,20 +176,11 @@ def _common(parts: Iterable[BySite]) -> list[str]:
     return [site for site in listed[0] if all(site in part for part in listed)] if listed else []
 
 
-@lru_cache(1)
-def read_all(folder: Path = DATA) -> Mapping[str, Pages]:
+@cache
+def read_all() -> Mapping[str, Pages]:
     """By collection of pages. Raises StudyError for files of other versions, or of loads that must not be told together."""
     found: dict[str, dict[str, StudyResult]] = {}
-    firsts: dict[str, tuple[Path, LeanStudy]] = {}
-    for path in sorted(folder.glob("*.parquet")):
-        pages, _, study = path.stem.partition("-")
-        lean = read_lean(path)
-        first, seen = firsts.setdefault(lean.result.study.rung, (path, lean))
-        if not lean.is_told_with(seen):
-            raise StudyError(
-                f"{path.name} was played by another version than {first.name}",
-                why=f"{dict(lean.versions)} and {dict(seen.versions)}",
-                fix="play one of them again, or leave it out",
-            )
+    for name, lean in read_together(sorted(DATA.glob("*.parquet"))).items():
+        pages, _, study = name.partition("-")
         found.setdefault(pages, {})[study] = lean.result
     return {name: Pages(name, results) for name, results in found.items()}

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from data import BASELINE, DATA, twin_of
-from play import collection, study_of
+from play import collection, pages_named, study_of
 
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.errors import PageLoadError
@@ -22,6 +22,7 @@ from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import NamedScheme, Task
 from mixedsched.lab.study.places import SimulatedPlace, chosen, open_places, seed_of, sites_of
+from mixedsched.report.papers.script import run_script, tell
 from mixedsched.report.papers.verdicts import Finding, over_sites
 
 RUNS = DATA / "loss-runs.json"
@@ -45,7 +46,7 @@ class RunsReader:
 
 def play(pages: str) -> BySite:
     study = study_of("bandwidth", pages)
-    places = open_places(study, chosen(sites_of(study), study, f"*@{LINK}"), print).values()
+    places = open_places(study, chosen(sites_of(study), study, f"*@{LINK}"), tell).values()
     found: BySite = {}
     with Pool(RunsReader) as pool:
         for place in places:
@@ -91,7 +92,9 @@ def _ninth_tenth(values: np.ndarray, axis: int) -> np.ndarray:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Counts packets lost in a row at 10 Mbit/s.")
-    parser.add_argument("pages", nargs="*", default=["bundled"], help="bundled, generated, or a folder of page files")
+    parser.add_argument(
+        "pages", nargs="*", default=["bundled"], type=pages_named, help="bundled, generated, or a folder of page files"
+    )
     known: dict[str, object] = dict(read_runs())
     for pages in map(collection, parser.parse_args().pages):
         known[pages] = {site: dict(sorted(runs.items())) for site, runs in play(pages).items()}
@@ -99,4 +102,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -30,6 +30,14 @@ SIZE_CLASSES, PAGES_OF_A_CLASS = ("small", "medium", "large"), 20
 KEPT = ("fcp_ms", "lcp_ms", SI, HOL, "finished_ms", "byte_index_ms", "byte_index_atf_ms", LOSS)
 
 
+def pages_named(text: str) -> str:
+    """An argument that names a collection of pages."""
+    if text not in ("bundled", "generated", CHROMIUM) and not Path(text).is_dir():
+        known = f"bundled, generated, {CHROMIUM}, or a folder of page files"
+        raise argparse.ArgumentTypeError(f"there is no collection of pages '{text}', only {known}")
+    return text
+
+
 def collection(named: str) -> str:
     """Make a collection of pages ready; returns its name."""
     if named in ("bundled", CHROMIUM):
@@ -74,13 +82,20 @@ def main() -> None:
     simulated = sorted(path.stem for path in STUDIES.glob("*.toml"))
     parser = argparse.ArgumentParser(description="Plays the studies of Sander et al. 2022, or goes on with them.")
     parser.add_argument(
-        "pages", nargs="*", default=["bundled"], help="bundled, generated, chromium, or a folder of page files"
+        "pages",
+        nargs="*",
+        default=["bundled"],
+        type=pages_named,
+        help="bundled, generated, chromium, or a folder of page files",
     )
     parser.add_argument("--studies", default=",".join(simulated), help="some of them; all by default")
     add_playing_options(parser, RUNS)
     options = parser.parse_args()
+    studies = options.studies.split(",")
+    if unknown := [name for name in studies if name not in simulated]:
+        parser.error(f"there is no study '{unknown[0]}', only {', '.join(simulated)}")
     for pages in map(collection, options.pages):
-        for name in ["browser"] if pages == CHROMIUM else options.studies.split(","):
+        for name in ["browser"] if pages == CHROMIUM else studies:
             study, kept = study_of(name, pages), DATA / f"{pages}-{name}.parquet"
             try:
                 play_as_asked(options, study, kept, KEPT)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from table import HERE, write_readme
+from table import HERE, write_page
 
 from mixedsched.lab.study.definition import read_study
 from mixedsched.report.papers.script import add_playing_options, play_as_asked, run_script
@@ -28,7 +28,7 @@ def main() -> None:
     try:
         play_as_asked(options, read_study(HERE / f"{name}.toml"), HERE / f"{name}.parquet", KEPT)
     finally:
-        write_readme()
+        write_page()
 
 
 if __name__ == "__main__":

@@ -16,9 +16,10 @@ from mixedsched.core.stats import paired_shift
 from mixedsched.lab.comparison import Effect
 from mixedsched.lab.study.lean import LeanStudy, read_lean
 from mixedsched.lab.study.results import StudyResult
+from mixedsched.report.papers.markdown import write_readme
+from mixedsched.report.papers.script import run_script
 
 HERE = Path(__file__).parent
-TEXT = HERE / "README.md.in"
 TUNED = HERE.parent / "tuned"
 METRICS = {"lcp_ms": "LCP", "fcp_ms": "FCP", "si_ms": "SI"}
 MODELS = {
@@ -125,7 +126,7 @@ def told_apart(measured: LeanStudy, played: LeanStudy) -> str:
     )
 
 
-def write_readme() -> None:
+def write_page() -> None:
     """From what there is."""
     files = {name: HERE / f"{name}.parquet" for name in ("browser", "models")}
     studies = {name: read_lean(file) for name, file in files.items() if file.exists()}
@@ -136,9 +137,8 @@ def write_readme() -> None:
     told = "Not played yet."
     if len(studies) == len(files):
         told = "\n\n".join(tell(studies["browser"], studies["models"]) for tell in (agreement, told_apart))
-    text = TEXT.read_text(encoding="utf-8").replace("@PLACES@", "\n".join(rows)).replace("@MODELS@", told)
-    (HERE / "README.md").write_text(text, encoding="utf-8")
+    write_readme(HERE, PLACES="\n".join(rows), MODELS=told)
 
 
 if __name__ == "__main__":
-    write_readme()
+    run_script(write_page)

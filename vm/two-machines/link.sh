@@ -48,7 +48,7 @@ check_device() {
 
 # put_link_on DEVICE: netem, and no bundles of packets, of which one loss would take many.
 put_link_on() {
-    local device=$1 feature
+    local device=$1 feature said
     if command -v ethtool >/dev/null; then
         for feature in gso:generic-segmentation-offload gro:generic-receive-offload tso:tcp-segmentation-offload; do
             if ethtool -k "$device" 2>/dev/null | grep -q "^${feature#*:}: on\$"; then
@@ -59,8 +59,9 @@ put_link_on() {
     else
         say "ethtool is not here: bundles of packets (GSO, GRO) stay as they are; install ethtool to be sure"
     fi
-    tc qdisc add dev "$device" root netem limit 200000 delay "$delay" loss random "$loss" 2>/dev/null ||
-        stop "this kernel has no netem; run: sudo modprobe sch_netem, or install linux-modules-extra-$(uname -r)"
+    said=$(tc qdisc add dev "$device" root netem limit 200000 delay "$delay" loss random "$loss" 2>&1) ||
+        stop "tc refuses the link: $said. If this kernel has no netem, run: sudo modprobe sch_netem, or install" \
+            "linux-modules-extra-$(uname -r)"
     undo+=("tc qdisc delete dev $device root")
     say "link on $device: $delay and $loss towards the other machine"
 }

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from dataclasses import asdict
 from typing import Any
 
-from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.errors import ExitCode
+from mixedsched.report.papers.script import run_script
 from mixedsched.world.browser.pageload import PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.runner import LighthouseRunner
 
@@ -40,18 +40,14 @@ async def _one(
     others = page.answered_without_h3()
     if others:
         return {"failed": f"{others[0].url} did not come over HTTP/3"}
-    return {"metrics": asdict(page.metrics), "requests": len(page.requests)}
+    return {"metrics": dict(page.metrics), "requests": len(page.requests)}
 
 
-def main() -> int:
+def main() -> None:
     """Entry point."""
     server, spki_sha256, url, hosts, loads = sys.argv[1:]
-    try:
-        return asyncio.run(load(server, spki_sha256, url, hosts, int(loads)))
-    except MixedschedError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
+    sys.exit(asyncio.run(load(server, spki_sha256, url, hosts, int(loads))))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -16,6 +16,9 @@ const QUESTION_LIMIT_MS = 6_000;
 const SCREENSHOT_LIMIT_MS = 10_000;
 const RECEIVED_BYTES_MAX = 512 * 1024 * 1024;
 const ELEMENTS_MAX = 50_000;
+const FACES_MAX = 10_000;
+// Of the address of a font that is no address, but the font itself.
+const INLINE_CHARS = 40;
 // A page may send its visitor elsewhere, and on from there; one that goes on doing so never ends.
 const NAVIGATIONS_MAX = 8;
 // A load event that does not come although nothing is under way is waited for a little longer.
@@ -63,7 +66,7 @@ export class Page {
   async watchDocuments(session) {
     this.oddities.watchPage(session);
     session.on('Runtime.bindingCalled', ({name, payload}) => name === BINDING && this.told(JSON.parse(payload)));
-    session.on('CSS.fontsUpdated', ({font}) => font && this.faces.set(`${font.src} ${font.fontFamily} ${font.fontWeight}`, faceOf(font)));
+    session.on('CSS.fontsUpdated', ({font}) => font && this.loadedFace(faceOf(font)));
     session.on('Inspector.targetCrashed', () => this.crash(new RunFailure('page_crashed', "the page's process crashed")));
     if (session === this.session) this.watchNavigations();
     await session.send('Page.enable');
@@ -89,6 +92,10 @@ export class Page {
     for (const element of elements.slice(0, ELEMENTS_MAX - this.elements.length)) this.elements.push(element);
     for (const {url, blocking} of resource) if (blocking) this.blocking.add(url.replace(/#.*$/s, ''));
     this.paint = paints.at(-1) ?? this.paint;
+  }
+
+  loadedFace(face) {
+    if (this.faces.size < FACES_MAX) this.faces.set(JSON.stringify(face), face);
   }
 
   /**
@@ -178,8 +185,8 @@ function* framesOf({frame, childFrames = []}) {
   for (const child of childFrames) yield* framesOf(child);
 }
 
-function faceOf({fontFamily: family, fontWeight: weight, fontStyle: style, src: url}) {
-  return {family, weight, style, url};
+function faceOf({fontFamily: family, fontWeight: weight, fontStyle: style, src}) {
+  return {family, weight, style, url: /^https?:/.test(src) ? src : src.slice(0, INLINE_CHARS)};
 }
 
 function navigationFailure(errorText, isDownload) {

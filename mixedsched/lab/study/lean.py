@@ -5,7 +5,7 @@ played it, and its places. Needs pyarrow.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,25 @@ def read_lean(path: Path) -> LeanStudy:
     counts = [BlockCounts(number, done=item.blocks) for number, item in enumerate(facts.places)]
     result = study_results(study, places, counts, loads, questions)
     return LeanStudy(result, facts.versions, facts.earlier_versions, facts.laboratory, places, loads)
+
+
+def read_together(paths: Iterable[Path]) -> dict[str, LeanStudy]:
+    """By name without ending, studies whose loads are to be told together; files that are not there are left out.
+
+    Raises StudyError as `read_lean`, and for loads of a rung that must not be told together.
+    """
+    found: dict[str, LeanStudy] = {}
+    firsts: dict[str, tuple[str, LeanStudy]] = {}
+    for path in (path for path in paths if path.exists()):
+        lean = found[path.stem] = read_lean(path)
+        name, first = firsts.setdefault(lean.result.study.rung, (path.name, lean))
+        if not lean.is_told_with(first):
+            raise StudyError(
+                f"{path.name} was played by another version than {name}",
+                why=f"{dict(lean.versions)} and {dict(first.versions)}",
+                fix="play one of them again, or leave it out",
+            )
+    return found
 
 
 def _refuse_other_version(facts: Any, path: Path) -> None:

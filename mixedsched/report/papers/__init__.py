@@ -3,4 +3,5 @@
 - `verdicts`: statements over sites, claims, and the four words.
 - `figures`: distributions over sites, values site by site, ours beside what was published.
 - `markdown`: tables and numbers for documents.
+- `script`: how scripts play studies, say how far they are, and end.
 """

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from mixedsched.report.papers.verdicts import Finding, PaperClaim, Statement
 
@@ -50,3 +51,11 @@ def claims_table(claims: Iterable[PaperClaim]) -> str:
         ),
         left=5,
     )
+
+
+def write_readme(folder: Path, **parts: str) -> None:
+    """README.md of a folder, made anew of its README.md.in, in which @NAME@ stands for the part NAME."""
+    text = (folder / "README.md.in").read_text(encoding="utf-8")
+    for name, part in parts.items():
+        text = text.replace(f"@{name}@", part)
+    (folder / "README.md").write_text(text, encoding="utf-8")

@@ -1,6 +1,7 @@
-"""What the scripts below results/ have in common: they end like commands."""
+"""What the scripts below results/ and benchmarks/ have in common: they end like commands, and say how far they are."""
 
 import sys
+import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from mixedsched.errors import ExitCode, MixedschedError
 from mixedsched.lab.study.definition import Study
 from mixedsched.lab.study.kept import play_kept
+from mixedsched.units import format_duration
 
 
 def add_playing_options(parser: ArgumentParser, runs: Path) -> None:
@@ -38,6 +40,21 @@ def tell(remark: str) -> None:
     """Print a remark on standard error."""
     sys.stderr.write(f"{remark}\n")
     sys.stderr.flush()
+
+
+class Countdown:
+    """Tells after each of some steps how many are done, and how long the others will take if they go on like that."""
+
+    def __init__(self, total: int, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._total, self._count = total, 0
+        self._clock_s, self._began_s = clock_s, clock_s()
+
+    def done(self, what: str) -> None:
+        """Another one is done. what: it was, in a few words."""
+        self._count += 1
+        to_come = self._total - self._count
+        left_s = (self._clock_s() - self._began_s) / self._count * to_come
+        tell(f"{self._count} of {self._total}: {what}" + (f"; {format_duration(left_s)} left" if to_come else ""))
 
 
 def run_script(main: Callable[[], None]) -> None:

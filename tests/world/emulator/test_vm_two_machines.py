@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+import runpy
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.emulator.kernel._network import run
 from mixedsched.world.emulator.kernel.namespaces import claimed_namespaces, enter
 from mixedsched.world.emulator.kernel.qdiscs import qdisc_kinds
+from tests.lab.loads import load_of
 from tests.world.emulator.privileged import needs_namespaces
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "vm" / "two-machines"
@@ -60,6 +65,7 @@ def features(namespace: str) -> str:
         ("server", ("agency", "--sceme", "mixed"), "there is no option --sceme"),
         ("client", (), "where is the server?"),
         ("client", ("198.18.1.1:4433", "--device", "eth1"), "--spki is missing"),
+        ("client", ("198.18.1.1:4433", "--device", "eth1", "--loads", "many"), "--loads needs a number"),
     ],
 )
 def test_wrong_words_are_refused_with_the_right_ones(
@@ -102,3 +108,34 @@ def test_whatever_happens_the_device_is_as_before(machines: Mapping[str, str]) -
     assert code == 4
     assert ("the server did not start" if has_netem else "this kernel has no netem") in text
     assert features(machines["server"]) == before
+
+
+@needs_namespaces
+def test_what_tc_has_against_a_link_is_told(machines: Mapping[str, str]) -> None:
+    words = ("agency", "--device", "eth1", "--delay", "soon")
+    code, text = call(machines["server"], "server", *words)
+    assert code == 4
+    assert re.search(r"tc refuses the link: \S", text)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (load_of({"https://a.test/": 200}), {"metrics": {"lcp_ms": 300}, "requests": 1}),
+        (PageLoadFailed("timeout", "no result within 90 s"), {"failed": "timeout: no result within 90 s"}),
+    ],
+    ids=["result", "failure"],
+)
+def test_a_load_is_told_with_its_metrics_or_why_there_are_none(
+    outcome: BrowserLoad | PageLoadFailed, told: Mapping[str, object]
+) -> None:
+    class Runner:
+        async def run(self, job: PageLoadJob) -> BrowserLoad:
+            assert job.hosts == {"a.test": 4433}
+            if isinstance(outcome, PageLoadFailed):
+                raise outcome
+            return outcome
+
+    load_once = runpy.run_path(str(SCRIPTS / "load.py"))["_one"]
+    found = asyncio.run(load_once(Runner(), "192.0.2.1", 4433, "x", "https://a.test/", ["a.test"]))
+    assert json.loads(json.dumps(found)) == told
