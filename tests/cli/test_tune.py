@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typer.testing import CliRunner
 
 from mixedsched.cli import app
 from mixedsched.errors import MixedschedError, UsageError
+from tests.patience import wait_until
 
 HTML = {"id": "html", "path": "/", "kind": "document", "body_bytes": 3000, "found_when": "start", "flags": ["main"]}
 LOW = {"chromium_priority": "Low", "incremental": True}
@@ -265,9 +265,7 @@ def trials(out: Path) -> int:
 def stopped_by(number: int, page: str, out: Path) -> tuple[int, str]:
     """End the command after its first batch. Its exit code and what it printed."""
     process = start(page, out)
-    end_s = time.monotonic() + 60
-    while not trials(out) and process.poll() is None and time.monotonic() < end_s:
-        time.sleep(0.02)
+    wait_until(lambda: trials(out) or process.poll() is not None, 60)
     os.kill(process.pid, number)
     stdout, _ = process.communicate(timeout=60)
     return process.returncode, stdout

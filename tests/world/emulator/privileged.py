@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -79,15 +78,6 @@ def ownerless_namespaces() -> list[str]:
 def has_left_nothing(pid: int) -> bool:
     """No namespace, nothing in one that has no name, no note."""
     return not namespaces_of(pid) and not processes_held(pid) and not (registry_folder() / str(pid)).exists()
-
-
-def eventually(condition: Callable[[], bool], limit_s: float = 15.0) -> bool:
-    deadline_s = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > deadline_s:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 @contextmanager

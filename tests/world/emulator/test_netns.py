@@ -22,9 +22,9 @@ from mixedsched.world.emulator.kernel.namespaces import enter
 from mixedsched.world.emulator.kernel.privilege import Privilege
 from mixedsched.world.emulator.netns.backend import netns_backend
 from mixedsched.world.system.programs import with_path
+from tests.patience import wait_until
 from tests.world.emulator.privileged import (
     ask,
-    eventually,
     has_left_nothing,
     namespaces_of,
     needs_namespaces,
@@ -221,7 +221,7 @@ def test_kill_9_of_the_parent_leaves_nothing() -> None:
         assert parent.stdout is not None
         owner = int(parent.stdout.readline().split("-")[1])
         parent.kill()
-        assert eventually(lambda: has_left_nothing(owner))
+        assert wait_until(lambda: has_left_nothing(owner))
 
 
 @needs_namespaces
