@@ -285,7 +285,7 @@ def test_it_ends_where_the_best_baseline_is_as_early_as_can_be() -> None:
 
 @pytest.mark.slow
 def test_it_ends_when_what_was_found_is_as_early_as_can_be() -> None:
-    options = replace(SMALL, stack=Limit(60), penalty=0.0)
+    options = replace(SMALL, stack=Limit(40), penalty=0.0)
     long = search(HURRIED, options, schemes=("eps",))
     found = search(HURRIED, options, schemes=("eps",), bounds={"clean": long.best[0].by_network["clean"]})
     assert found.best[0] == long.best[0]
