@@ -1,7 +1,10 @@
-/** Drives a browser for a test: reads a job from standard input, does its steps in one page, writes what they gave as JSON. */
+/**
+ * Drives a browser for tests, which is launched as the argument says: reads lists of steps from standard input, a line each, does
+ * them in a page of their own, and writes what they gave as a line of JSON.
+ */
 
 import {createRequire} from 'node:module';
-import {text} from 'node:stream/consumers';
+import {createInterface} from 'node:readline';
 import {setTimeout as sleep} from 'node:timers/promises';
 
 const puppeteer = createRequire(new URL('../lighthouse-runner/', import.meta.url))('puppeteer-core');
@@ -10,12 +13,8 @@ const DOES = {
   evaluate: (page, script) => page.evaluate(`(async () => {${script}\n})()`),
   press: (page, key) => page.keyboard.press(key),
   click: (page, selector) => page.click(selector),
-  type: (page, words) => page.keyboard.type(words),
   goto: (page, url) => page.goto(url),
   wait: (page, selector) => page.waitForSelector(selector),
-  screenshot: (page, path) => page.screenshot({path}),
-  full_screenshot: (page, path) => page.screenshot({path, fullPage: true}),
-  dark: page => page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: 'dark'}]),
   frames: (page, for_ms) => framesDuring(page, Number(for_ms)),
   paper: page => pagesOnPaper(page),
   scripts_off: page => page.setJavaScriptEnabled(false),
@@ -40,19 +39,27 @@ async function framesDuring(page, for_ms) {
   return {shown: shown_ms.length, dropped, longest_gap_ms: Math.max(...gaps_ms)};
 }
 
-const job = JSON.parse(await text(process.stdin));
-const browser = await puppeteer.launch(job.launch);
-try {
+/** What the steps give in a page of their own. */
+async function visit(steps) {
   const page = await browser.newPage();
   const said = [];
   page.on('console', message => said.push(message.text()));
   page.on('pageerror', error => said.push(String(error)));
   const results = [];
-  for (const [name, value] of job.steps) {
+  for (const [name, value] of steps) {
     const found = await DOES[name](page, value);
     if (GIVE.has(name)) results.push(found ?? null);
   }
-  process.stdout.write(JSON.stringify({results, console: said}));
+  await page.close();
+  return {results, console: said};
+}
+
+const browser = await puppeteer.launch(JSON.parse(process.argv[2]));
+try {
+  for await (const line of createInterface({input: process.stdin})) {
+    const told = await visit(JSON.parse(line)).catch(error => ({error: String(error)}));
+    process.stdout.write(`${JSON.stringify(told)}\n`);
+  }
 } finally {
   await browser.close();
 }

@@ -14,7 +14,8 @@ from unittest.mock import patch
 
 from typer.testing import CliRunner
 
-from mixedsched.cli import _console, main  # noqa: F401 - consoles made within a command would keep its width
+from mixedsched.cli import _console, app, main  # noqa: F401 - consoles made within a command would keep its width
+from mixedsched.errors import MixedschedError
 from mixedsched.lab import underway
 
 HOME = Path(__file__).resolve().parents[1]
@@ -28,6 +29,14 @@ class Result:
     exit_code: int
     stdout: str
     stderr: str
+
+
+def refusal(*arguments: str) -> MixedschedError:
+    """The error that `mixedsched ARGUMENT ...` ends with, before any result, as `main` would tell it."""
+    result = CliRunner().invoke(app, list(arguments))
+    assert isinstance(result.exception, MixedschedError), result.output
+    assert result.stdout == ""
+    return result.exception
 
 
 def run(

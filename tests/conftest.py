@@ -6,6 +6,10 @@ A test says what it needs by asking for a fixture, itself or through another fix
     firefox      `browser`  it starts Firefox, and is skipped where there is none
     real_time    `alone`    it goes by the real clock, so nothing runs beside it
 
+One more gives no marker:
+
+    unhurried    loads in a browser, whose subject is not time: those count whose packets left the link late, too
+
 The marker `namespaces` comes from tests/world/emulator/privileged.py: networks in the kernel, whose tests share one worker.
 `make quick` leaves out these three markers, and `slow`. Property tests are deterministic; how many examples they try
 depends on the profile: `brief` for `make quick`, `quick` unless told otherwise; `--hypothesis-profile=thorough` digs deeper.
@@ -14,6 +18,7 @@ depends on the profile: `brief` for `make quick`, `quick` unless told otherwise;
 from __future__ import annotations
 
 import gc
+import math
 import os
 import re
 import signal
@@ -70,6 +75,12 @@ def firefox() -> None:
 @pytest.fixture(scope="session")
 def real_time() -> None:
     """For tests that measure time, or whose subject does: nothing else should run beside them."""
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For loads in this process, beside other tests: they need not be made again until this machine was punctual."""
+    monkeypatch.setattr("mixedsched.lab._validity.MAX_HELD_RATIO", math.inf)
 
 
 @cache

@@ -1,6 +1,7 @@
 """Processes that commands start: nothing of them may stay."""
 
 import subprocess
+from collections.abc import Iterable
 from contextlib import suppress
 
 import psutil
@@ -12,13 +13,21 @@ def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
 
 
 def is_alive(process: psutil.Process) -> bool:
+    """What nobody has taken note of yet has ended, too: in a container nobody may."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
 
 
-def all_gone(processes: list[psutil.Process]) -> bool:
+def has_ended(pid: int) -> bool:
+    try:
+        return not is_alive(psutil.Process(pid))
+    except psutil.NoSuchProcess:
+        return True
+
+
+def all_gone(processes: Iterable[psutil.Process]) -> bool:
     return not any(is_alive(process) for process in processes)
 
 

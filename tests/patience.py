@@ -1,10 +1,12 @@
-"""Machines that test are noisy: a load whose packets left the link late is void, and the same command goes on.
+"""What tests wait for, and machines that test, which are noisy.
 
-That is what people are told to do. Nothing else is forgiven here, and what is void stays void.
+A load whose packets left the link late is void, and the same command goes on: that is what people are told to do. Nothing else
+is forgiven here, and what is void stays void. Tests whose subject is not time ask for `unhurried` instead.
 """
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +18,7 @@ from mixedsched.lab.model import Run, RunStatus
 
 _TRIES = 6
 _LATE = "late_link:"
+_PAUSE_S = 0.05
 
 Found = TypeVar("Found")
 
@@ -53,11 +56,18 @@ def why_void(runs: Sequence[Run]) -> list[str]:
     return [run.reason for run in runs if run.status is not RunStatus.OK and not is_late(run.reason)]
 
 
-def wait_until(condition: Callable[[], bool], limit_s: float = 30.0) -> bool:
+def wait_until(condition: Callable[[], object], limit_s: float = 30.0) -> bool:
     """Whether it becomes true in the end; the limit is only for what never does."""
     end_s = time.monotonic() + limit_s
     while time.monotonic() < end_s:
         if condition():
             return True
-        time.sleep(0.1)
-    return condition()
+        time.sleep(_PAUSE_S)
+    return bool(condition())
+
+
+async def until(condition: Callable[[], object], limit_s: float = 30.0) -> None:
+    """The same on an event loop, where other tasks go on meanwhile. Raises TimeoutError if it never becomes true."""
+    async with asyncio.timeout(limit_s):
+        while not condition():
+            await asyncio.sleep(_PAUSE_S / 5)

@@ -207,14 +207,3 @@ def test_a_comparison_over_the_kernels_own_link_leaves_no_namespace(small_site: 
     (run, *_) = ended.stored
     assert run["relay"]["down"]["packets"] > 0, "the kernel's counters of this link"
     assert ownerless_namespaces() == []
-
-
-def test_the_doctor_finds_everything_in_place() -> None:
-    ended = subprocess.run(
-        command("doctor", "--json"), cwd=HOME, capture_output=True, text=True, timeout=200, check=False
-    )
-    checks = {check["name"]: check for check in json.loads(ended.stdout)["checks"]}
-    proved = {"certificate", "free UDP ports", "Node", "Chromium", "lighthouse-runner"}
-    proved |= {"HTTP/3 only", "connections"}
-    assert proved <= {name for name, check in checks.items() if check["ok"]}, checks
-    assert "relay timers" in checks, "judged too, but not by a test: machines that test are noisy"

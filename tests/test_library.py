@@ -18,6 +18,7 @@ from mixedsched.lab.engine import run_record
 from mixedsched.lab.plan import attempt_seed
 from mixedsched.world.store import Store
 from mixedsched.world.system.loops import run_to_end
+from tests.command import run
 from tests.report.made_up_runs import MadeUp, made_up_plan
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -52,12 +53,7 @@ def test_importing_it_imports_nothing_else_of_the_package() -> None:
 
 
 def test_a_simulated_load_is_what_the_command_prints() -> None:
-    printed = subprocess.run(
-        [sys.executable, "-m", "mixedsched", "simulate", "davies-meenan", "--scheme", "mixed:alpha=0.5", "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    printed = run("simulate", "davies-meenan", "--scheme", "mixed:alpha=0.5", "--json").stdout
     load = ms.simulate("davies-meenan", "mixed:alpha=0.5")
     assert json.loads(printed) == json.loads(json.dumps(load.to_dict()))
 
@@ -73,21 +69,20 @@ def test_bad_arguments_are_refused_as_on_the_command_line() -> None:
 
 def test_results_are_one_row_a_run_of_plain_values(tmp_path: Path) -> None:
     plan = made_up_plan(blocks=2, arms=("sequential", "mixed"))
-    runs = [replace(run, attempt=run.block + 1) for run in MadeUp(plan).runs()]
+    runs = [replace(made, attempt=made.block + 1) for made in MadeUp(plan).runs()]
     with Store(f"sqlite:///{tmp_path / 'results.sqlite'}") as store:
         facts = {"machine": {"processor": "a fast one"}, "versions": {"chromium": "156"}}
         store.save_plan(plan.digest, plan.to_dict(), facts)
-        for run in runs:
-            store.add_run(plan.digest, run.block, run.attempt, run.arm, run_record(run))
+        for made in runs:
+            store.add_run(plan.digest, made.block, made.attempt, made.arm, run_record(made))
     rows = ms.read_results(tmp_path)
     assert [row["warm_up"] for row in rows] == [True, True, False, False, False, False]
     assert {row["arm"] for row in rows} == {"sequential", "mixed"}
-    for row, run in zip(rows, runs, strict=True):
-        assert (row["block"], row["scheme"], row["status"]) == (run.block, run.arm, "ok")
-        assert row["lcp_ms"] == run.metric("lcp_ms")
-        assert row["seed"] == attempt_seed(
-            next(block for block in plan.blocks if block.index == run.block), run.attempt
-        )
+    blocks = {block.index: block for block in plan.blocks}
+    for row, made in zip(rows, runs, strict=True):
+        assert (row["block"], row["scheme"], row["status"]) == (made.block, made.arm, "ok")
+        assert row["lcp_ms"] == made.metric("lcp_ms")
+        assert row["seed"] == attempt_seed(blocks[made.block], made.attempt)
         assert (row["machine"], row["browser"], row["rung"]) == ("a fast one", "156", "browser")
         assert all(value is None or isinstance(value, str | int | float) for value in row.values())
 

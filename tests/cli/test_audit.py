@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from mixedsched.cli import app
-from mixedsched.errors import MixedschedError
+from tests.command import refusal
 
-
-def refusal(*arguments: str) -> MixedschedError:
-    """The error that `mixedsched audit` ends with, as `main` would tell it."""
-    result = CliRunner().invoke(app, ["audit", *arguments])
-    assert isinstance(result.exception, MixedschedError), result.output
-    assert result.stdout == ""
-    return result.exception
+refused = partial(refusal, "audit")
 
 
 @pytest.fixture(scope="module")
@@ -42,21 +37,21 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_bad_options_are_refused_before_any_work(
     options: tuple[str, ...], exit_code: int, said: str, site: str, tmp_path: Path
 ) -> None:
-    error = refusal(site, *options, "--out", str(tmp_path / "out"))
+    error = refused(site, *options, "--out", str(tmp_path / "out"))
     assert error.exit_code == exit_code
     assert said in error.what
     assert not (tmp_path / "out").exists()
 
 
 def test_a_small_budget_is_told_what_would_do(site: str) -> None:
-    error = refusal(site, "--budget", "20s", "--networks", "4g")
+    error = refused(site, "--budget", "20s", "--networks", "4g")
     assert "to look at the page, simulate changes and measure a single block takes about" in error.why
     assert "give --budget 1m at least" in error.fix
 
 
 def test_a_site_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    error = refusal(str(tmp_path / "empty"))
+    error = refused(str(tmp_path / "empty"))
     assert (error.exit_code, "is not a site" in error.what) == (3, True)
 
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from mixedsched.advice.calibration.loads import read_loads
-from mixedsched.cli import calibrate
 from mixedsched.cli._sites import open_site
-from mixedsched.errors import MixedschedError
 from mixedsched.lab.engine import run_record
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 from mixedsched.lab.plan import arms_of, make_plan
@@ -23,18 +20,11 @@ from mixedsched.lab.results import open_store
 from mixedsched.model.browser_model import parse_browser_model
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
+from tests.command import refusal, run
 
 SCHEMES = ("sequential", "stock", "eps")
 LINK = catalog.load_profile("slow-4g")
-app = typer.Typer()
-calibrate.register(app)
-
-
-def refusal(*arguments: str) -> MixedschedError:
-    result = CliRunner().invoke(app, list(arguments))
-    assert isinstance(result.exception, MixedschedError), result.output
-    assert result.stdout == ""
-    return result.exception
+refused = partial(refusal, "calibrate")
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +85,14 @@ def made_up_run(url: str, arm: str, block: int, lcp_ms: float) -> Run:
     ],
 )
 def test_bad_options_are_refused(arguments: tuple[str, ...], exit_code: int, said: str, tmp_path: Path) -> None:
-    error = refusal(*arguments, "--out", str(tmp_path / "out"))
+    error = refused(*arguments, "--out", str(tmp_path / "out"))
     assert error.exit_code == exit_code
     assert said in error.what
 
 
 def test_a_folder_without_results_is_told(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    error = refusal("--from", str(tmp_path / "empty"), "--out", str(tmp_path / "out"))
+    error = refused("--from", str(tmp_path / "empty"), "--out", str(tmp_path / "out"))
     assert (error.exit_code, error.what) == (3, "there are no loads to compare with")
     assert f"{tmp_path / 'empty'} contains no results" in error.why
 
@@ -121,13 +111,13 @@ def test_loads_of_another_site_network_or_browser_are_left_out(
     changes: dict[str, Any], why: str, site: Path, tmp_path: Path
 ) -> None:
     folder = stored(site, tmp_path / "results", dict.fromkeys(SCHEMES, 900.0), **changes)
-    assert why in refusal("--from", str(folder), "--out", str(tmp_path / "out")).why
+    assert why in refused("--from", str(folder), "--out", str(tmp_path / "out")).why
 
 
 def test_loads_under_too_few_schemes_are_left_out(site: Path, tmp_path: Path) -> None:
     folder = stored(site, tmp_path / "results", {"sequential": 900.0, "eps": 950.0})
     assert (
-        "only 2 schemes have a load that counts" in refusal("--from", str(folder), "--out", str(tmp_path / "out")).why
+        "only 2 schemes have a load that counts" in refused("--from", str(folder), "--out", str(tmp_path / "out")).why
     )
 
 
@@ -137,7 +127,7 @@ def test_loads_of_what_cannot_be_simulated_are_left_out(arm: str, site: Path, tm
     lcp_ms = {"sequential": 900.0, "stock": 1300.0, arm: 1000.0}
     folder = stored(site, tmp_path / "results", lcp_ms)
     assert (
-        "only 2 schemes have a load that counts" in refusal("--from", str(folder), "--out", str(tmp_path / "out")).why
+        "only 2 schemes have a load that counts" in refused("--from", str(folder), "--out", str(tmp_path / "out")).why
     )
 
 
@@ -168,17 +158,9 @@ def test_earlier_results_become_agreement_constants_and_files(
 ) -> None:
     folder = stored(site, tmp_path / "results", {"sequential": 900.0, "stock": 1300.0, "eps": 1000.0})
     before = sorted(file.name for file in folder.iterdir())
-    arguments = [
-        "--from",
-        str(folder),
-        "--no-grid",
-        "--out",
-        str(tmp_path / "out"),
-        "--store",
-        str(tmp_path / "mine.toml"),
-    ]
-    result = CliRunner().invoke(app, [*arguments, "--json"])
-    assert result.exit_code == 0, result.output
+    arguments = ("--from", folder, "--no-grid", "--out", tmp_path / "out", "--store", tmp_path / "mine.toml")
+    result = run("calibrate", *arguments, "--json")
+    assert result.exit_code == 0, result.stderr
     facts = json.loads(result.stdout)
     assert [(item["site"], item["link"], item["loads"]) for item in facts["sites"]] == [("tiny", "slow-4g", 6)]
     assert facts["sites"][0]["measured_ms"]["lcp"]["stock"] == pytest.approx(1300 * 1.015)
@@ -190,11 +172,11 @@ def test_earlier_results_become_agreement_constants_and_files(
     assert (tmp_path / "out" / "calibration.svg").read_text().startswith("<?xml")
     assert sorted(file.name for file in folder.iterdir()) == before  # nothing is written where others may be writing
     monkeypatch.setattr(Pool, "results", lambda *_: pytest.fail("nothing is played again"))
-    again = CliRunner().invoke(app, arguments)  # the same for people
-    assert again.exit_code == 0, again.output
+    again = run("calibrate", *arguments)  # the same for people
+    assert again.exit_code == 0, again.stderr
     assert "fitted median" in " ".join(again.stdout.split())
 
 
 def test_help_has_an_example() -> None:
-    told = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
+    told = " ".join(run("calibrate", "--help").stdout.split())
     assert "Example: mixedsched calibrate agency argon --link slow-4g" in told

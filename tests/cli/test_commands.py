@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from mixedsched.cli import main
 from mixedsched.model.request import Kind
 from tests.command import HOME, run
 from tests.report.made_up_reports import store_experiment
@@ -266,12 +265,7 @@ def test_what_a_page_calls_itself_and_its_resources_cannot_write_to_the_terminal
 
 
 @pytest.mark.parametrize("command", ["report", "view", "audit agency --out", "tune agency --out", "memory show"])
-def test_a_name_that_no_system_can_hold_is_refused_in_words(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["mixedsched", *command.split(), "a" * 300])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    told = capsys.readouterr()
-    assert (ended.value.code, told.out) == (2, "")
-    assert "too long for this system" in told.err.replace("\n", " ")
+def test_a_name_that_no_system_can_hold_is_refused_in_words(command: str) -> None:
+    ended = run(*command.split(), "a" * 300)
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert "too long for this system" in ended.stderr.replace("\n", " ")

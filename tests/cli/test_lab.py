@@ -24,8 +24,8 @@ from mixedsched.world.system.udp import parse_address
 from mixedsched.world.system.user_programs import ends_with_us
 from tests.cli.labs import CALLER, ECHO, free_udp_port, lab
 from tests.command import MIXEDSCHED, run
+from tests.patience import wait_until
 from tests.world.emulator.privileged import (
-    eventually,
     has_left_nothing,
     needs_namespaces,
     needs_user_namespaces,
@@ -158,8 +158,8 @@ def test_told_to_end_it_ends_the_command_and_takes_down_in_order(number: signal.
 def test_kill_9_leaves_neither_network_nor_command(privilege: Privilege) -> None:
     with waiting_lab(privilege) as (process, pid, owner):
         process.kill()
-        assert eventually(lambda: has_left_nothing(owner))
-        assert eventually(lambda: not Path(f"/proc/{pid}").exists())
+        assert wait_until(lambda: has_left_nothing(owner))
+        assert wait_until(lambda: not Path(f"/proc/{pid}").exists())
 
 
 @with_either_privilege
@@ -178,7 +178,7 @@ def test_kill_9_of_both_leaves_nothing_that_the_next_start_does_not_remove(privi
         os.kill(owner, signal.SIGSTOP)  # so that it cannot see to it
         process.kill()
         os.kill(owner, signal.SIGKILL)
-        assert eventually(lambda: not Path(f"/proc/{pid}").exists())
+        assert wait_until(lambda: not Path(f"/proc/{pid}").exists())
         words = ["--backend", "netns", "--link", "fiber", "--", "true"]
         assert lab("run", *words, prefix=words_for(privilege)).returncode == 0
         assert has_left_nothing(owner)
@@ -193,8 +193,8 @@ def test_kill_9_ends_the_programs_on_either_side_of_the_relay_too(echo: Path) ->
         assert process.stdout is not None
         pid = int(process.stdout.readline().split()[0])
         process.kill()
-    assert eventually(lambda: not Path(f"/proc/{pid}").exists())
-    assert eventually(lambda: not has_udp_port(os.getpid(), port))
+    assert wait_until(lambda: not Path(f"/proc/{pid}").exists())
+    assert wait_until(lambda: not has_udp_port(os.getpid(), port))
 
 
 @needs_namespaces
@@ -330,7 +330,7 @@ def test_a_lab_of_which_a_process_is_killed_is_down(privilege: Privilege, killed
     owner = owner_named_in(up["client_prefix"][-1])
     try:
         os.kill(up["keeper"]["pid"] if killed == "keeper" else owner, signal.SIGKILL)
-        assert eventually(lambda: has_left_nothing(owner) and standing_lab() is None)
+        assert wait_until(lambda: has_left_nothing(owner) and standing_lab() is None)
     finally:
         assert lab("down").returncode == 0
 

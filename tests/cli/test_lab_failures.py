@@ -9,14 +9,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import psutil
 import pytest
 
 from mixedsched.lab.command.run import counters_text
 from mixedsched.world.system.user_programs import ends_with_us
 from tests.cli.labs import ECHO, free_udp_port, lab
 from tests.command import MIXEDSCHED
-from tests.world.emulator.privileged import eventually, needs_namespaces, needs_user_namespaces, without_privilege
+from tests.families import has_ended
+from tests.patience import wait_until
+from tests.world.emulator.privileged import needs_namespaces, needs_user_namespaces, without_privilege
 
 pytestmark = pytest.mark.slow  # many processes
 
@@ -104,7 +105,7 @@ def test_what_the_command_leaves_running_ends_with_it() -> None:
         assert process.stdout is not None
         pid = int(process.stdout.readline())
         assert process.wait(30) == 0
-        assert eventually(lambda: has_ended(pid))
+        assert wait_until(lambda: has_ended(pid))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -114,7 +115,7 @@ def test_told_to_end_it_also_ends_what_the_command_has_started(number: signal.Si
         pids = [int(word) for word in process.stdout.readline().split()]
         process.send_signal(number)
         assert process.wait(30) == 128 + number
-        assert eventually(lambda: all(has_ended(pid) for pid in pids))
+        assert wait_until(lambda: all(has_ended(pid) for pid in pids))
 
 
 @pytest.mark.skipif(not ends_with_us(), reason="there is no setpriv that knows --pdeathsig")
@@ -123,15 +124,7 @@ def test_killed_it_takes_the_command_with_it() -> None:
         assert process.stdout is not None
         pid = int(process.stdout.readline())
         process.kill()
-        assert eventually(lambda: has_ended(pid))
-
-
-def has_ended(pid: int) -> bool:
-    """Also if nobody has taken note of it, as where the first process of the system does not."""
-    try:
-        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return True
+        assert wait_until(lambda: has_ended(pid))
 
 
 @needs_namespaces

@@ -7,20 +7,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from mixedsched.core.schedulers import COMPARED
 from mixedsched.sites.opening import open_site
 from mixedsched.units import format_ms
 from tests.command import HOME, MIXEDSCHED, run
+from tests.families import all_gone, family
+from tests.patience import wait_until
 
 SIMULATE = (*MIXEDSCHED, "simulate")
 simulate = partial(run, "simulate")
@@ -497,20 +497,6 @@ def long_simulation(tmp_path: Path, jobs: int) -> Iterator[subprocess.Popen[str]
         running.communicate()
 
 
-def family(running: subprocess.Popen[str]) -> list[psutil.Process]:
-    return psutil.Process(running.pid).children(recursive=True)
-
-
-def still_alive(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that do not end within a while. What nobody has reaped yet has ended."""
-    for _ in range(200):
-        processes = [item for item in processes if item.is_running() and item.status() != psutil.STATUS_ZOMBIE]
-        if not processes:
-            break
-        time.sleep(0.05)
-    return processes
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -524,7 +510,7 @@ def test_an_interrupt_ends_it_with_code_130_and_leaves_no_process(
         _, said = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "Traceback" not in said
-    assert not still_alive(children)
+    assert wait_until(lambda: all_gone(children))
 
 
 @pytest.mark.slow
@@ -534,7 +520,7 @@ def test_workers_end_when_the_parent_is_killed(tmp_path: Path) -> None:
         assert len(children) >= 2
         running.kill()
         running.wait(timeout=60)
-        assert not still_alive(children)
+        assert wait_until(lambda: all_gone(children))
 
 
 @pytest.mark.slow
@@ -546,4 +532,4 @@ def test_a_worker_that_dies_is_told_instead_of_waited_for(tmp_path: Path) -> Non
         _, said = running.communicate(timeout=60)
     assert running.returncode == 1
     assert "a worker process died" in said
-    assert not still_alive(workers)
+    assert wait_until(lambda: all_gone(workers))

@@ -9,8 +9,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 from mixedsched.cli import app
-from mixedsched.errors import MixedschedError, UsageError
+from mixedsched.errors import UsageError
+from tests.command import refusal
+from tests.patience import wait_until
 
 HTML = {"id": "html", "path": "/", "kind": "document", "body_bytes": 3000, "found_when": "start", "flags": ["main"]}
 LOW = {"chromium_priority": "Low", "incremental": True}
@@ -74,12 +76,7 @@ def tuned(*arguments: str) -> dict[str, Any]:
     return found
 
 
-def refusal(*arguments: str) -> MixedschedError:
-    """The error that the command ends with, as `main` would tell it."""
-    result = CliRunner().invoke(app, ["tune", *arguments])
-    assert isinstance(result.exception, MixedschedError), result.output
-    assert result.stdout == ""
-    return result.exception
+refused = partial(refusal, "tune")
 
 
 @pytest.mark.parametrize(
@@ -114,37 +111,37 @@ def refusal(*arguments: str) -> MixedschedError:
 def test_bad_options_are_refused_before_any_work(
     options: tuple[str, ...], exit_code: int, said: str, tmp_path: Path
 ) -> None:
-    error = refusal(page_file(tmp_path, SHOP), *options, "--out", str(tmp_path / "out"))
+    error = refused(page_file(tmp_path, SHOP), *options, "--out", str(tmp_path / "out"))
     assert error.exit_code == exit_code
     assert said in error.what
     assert not (tmp_path / "out").exists()
 
 
 def test_a_small_budget_is_told_what_would_do(tmp_path: Path) -> None:
-    error = refusal(page_file(tmp_path, SHOP), "--budget", "20s")
+    error = refused(page_file(tmp_path, SHOP), "--budget", "20s")
     assert "to look at the page, search, and measure a single block takes about" in error.why
     assert "give --budget 1m at least" in error.fix
 
 
 def test_what_is_no_page_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{}")
-    assert refusal(str(tmp_path / "bad.json")).exit_code == 3
-    assert "no page 'nothing'" in refusal("nothing").what
+    assert refused(str(tmp_path / "bad.json")).exit_code == 3
+    assert "no page 'nothing'" in refused("nothing").what
 
 
 def test_several_places_are_for_the_finder_which_asks_no_browser(tmp_path: Path) -> None:
     page = page_file(tmp_path, SHOP)
-    assert "several places are only simulated" in refusal(page, page, "--rung", "browser").what
+    assert "several places are only simulated" in refused(page, page, "--rung", "browser").what
 
 
 def test_a_server_is_for_one_page_and_not_for_the_finder(tmp_path: Path) -> None:
     page = page_file(tmp_path, SHOP)
-    assert "--server is for one page" in refusal(page, page, "--server", "caddy").what
-    assert "--server is for one page" in refusal(str(tmp_path), "--server", "caddy").what
+    assert "--server is for one page" in refused(page, page, "--server", "caddy").what
+    assert "--server is for one page" in refused(str(tmp_path), "--server", "caddy").what
 
 
 def test_an_unknown_server_is_answered_with_the_list(tmp_path: Path) -> None:
-    fix = refusal(page_file(tmp_path, SHOP), "--server", "caddi").fix
+    fix = refused(page_file(tmp_path, SHOP), "--server", "caddi").fix
     assert "did you mean 'caddy'?" in fix
     assert "apache, caddy, cloudflare, h2o, litespeed, nginx, other" in fix
 
@@ -167,7 +164,7 @@ def test_a_link_that_never_lets_a_load_end_is_said_at_once(tmp_path: Path) -> No
         'name = "dead"\ndescription = "Hardly anything arrives."\nsource = "made up"\nrate_down_bps = 1_000_000\n'
         'rate_up_bps = 1_000_000\nrtt_ms = 50\nqueue_bytes = 30000\n[loss]\nmodel = "random"\nratio = 0.97\n'
     )
-    error = refusal(page_file(tmp_path, SHOP), "--link", str(link), "--rung", "stack", "--out", str(tmp_path / "out"))
+    error = refused(page_file(tmp_path, SHOP), "--link", str(link), "--rung", "stack", "--out", str(tmp_path / "out"))
     assert "cannot be loaded over 'dead'" in error.what
     assert "loses less" in error.fix
     assert not (tmp_path / "out").exists()
@@ -179,7 +176,7 @@ def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(folder / "results.sqlite")) as connection, connection:
         connection.execute("CREATE TABLE mixedsched_schema (version INTEGER PRIMARY KEY)")
         connection.execute("INSERT INTO mixedsched_schema VALUES (99)")
-    error = refusal(page_file(tmp_path, SHOP), "--rung", "stack", "--out", str(folder))
+    error = refused(page_file(tmp_path, SHOP), "--rung", "stack", "--out", str(folder))
     assert "written by a newer version" in error.what
 
 
@@ -222,7 +219,7 @@ def test_odd_pages_get_honest_answers(resources: list[dict[str, Any]], tmp_path:
 def test_the_folder_of_another_job_is_refused(tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     tuned(page_file(tmp_path, [HTML]), "--link", "fiber", "--out", out)
-    error = refusal(page_file(tmp_path, SHOP), "--link", "fiber", "--rung", "stack", "--out", out)
+    error = refused(page_file(tmp_path, SHOP), "--link", "fiber", "--rung", "stack", "--out", out)
     assert (error.exit_code, "contains another tuning" in error.what) == (2, True)
 
 
@@ -265,9 +262,7 @@ def trials(out: Path) -> int:
 def stopped_by(number: int, page: str, out: Path) -> tuple[int, str]:
     """End the command after its first batch. Its exit code and what it printed."""
     process = start(page, out)
-    end_s = time.monotonic() + 60
-    while not trials(out) and process.poll() is None and time.monotonic() < end_s:
-        time.sleep(0.02)
+    wait_until(lambda: trials(out) or process.poll() is not None, 60)
     os.kill(process.pid, number)
     stdout, _ = process.communicate(timeout=60)
     return process.returncode, stdout

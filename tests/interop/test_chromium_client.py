@@ -6,14 +6,13 @@ import json
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mixedsched.world.browser.find import find_chromium, find_node
 from tests.interop.clients import HERE
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.usefixtures("chromium")
 
@@ -32,9 +31,9 @@ def test_it_ends_with_the_process_that_started_it_even_if_that_is_killed(tmp_pat
             "paths": [],
         }
         with subprocess.Popen([str(find_node()), str(HERE / "chromium.mjs"), json.dumps(job)]) as client:
-            assert _soon(lambda: _running(tmp_path))
+            assert wait_until(lambda: _running(tmp_path), 60)
             client.send_signal(signal.SIGKILL)
-        assert _soon(lambda: not _running(tmp_path))
+        assert wait_until(lambda: not _running(tmp_path), 60)
 
 
 def _running(profile: Path) -> bool:
@@ -48,10 +47,3 @@ def _command(process: Path) -> bytes:
         return (process / "cmdline").read_bytes()
     except OSError:  # it has ended
         return b""
-
-
-def _soon(is_so: Callable[[], bool], limit_s: float = 60) -> bool:
-    end_s = time.monotonic() + limit_s
-    while not is_so() and time.monotonic() < end_s:
-        time.sleep(0.1)
-    return is_so()

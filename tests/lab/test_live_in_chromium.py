@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,41 +18,24 @@ from mixedsched.lab.results import ExperimentFacts, open_store
 from mixedsched.sites.application import LiveOptions, open_watched
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog, places
-from tests.command import MIXEDSCHED
+from tests.command import run
 from tests.live_app import live_app
-from tests.patience import patiently
 
 pytestmark = pytest.mark.usefixtures("chromium")
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_an_application_is_compared_live_with_what_it_does_not_repeat(tmp_path: Path) -> None:
-    folder = tmp_path / "results"
-    rules = tmp_path / "rules.txt"
+    folder, rules = tmp_path / "results", tmp_path / "rules.txt"
     rules.write_text("/a.css u=6, i=?0\n")
     # One of the documents that browsers get, after that of the check and two of the warm-up.
     with live_app(breaks=frozenset({4})) as app:
-        words = [
-            "compare",
-            app.url,
-            "--live",
-            "--schemes",
-            "eps",
-            "--rules",
-            str(rules),
-            "--link",
-            "fiber",
-            "--blocks",
-            "1",
-        ]
-        words += ["--metrics", "lcp,fcp", "--out", str(folder), "--json"]
-
-        def compared() -> subprocess.CompletedProcess[str]:
-            return subprocess.run([*MIXEDSCHED, *words], capture_output=True, text=True, check=False, timeout=300)
-
-        done = patiently(compared, lambda result: result.returncode == 0)
+        words = (app.url, "--live", "--schemes", "eps", "--rules", rules, "--link", "fiber", "--blocks", "1")
+        compared = partial(run, "compare", *words, "--metrics", "lcp,fcp", "--out", folder, "--json")
+        done = compared()
         asked = app.documents
         again = compared()
-    assert again.returncode == 0, again.stderr
+    assert (done.exit_code, again.exit_code) == (0, 0), done.stderr + again.stderr
     assert app.documents == asked + 1, "what is stored is not loaded again: only the address is checked"
     assert set(app.hosts) == {f"localhost:{app.port}"}
     found = json.loads(done.stdout)
@@ -65,13 +48,13 @@ def test_an_application_is_compared_live_with_what_it_does_not_repeat(tmp_path: 
     assert [item["origin"] for item in live["elsewhere"]] == [f"http://localhost:{app.port}", "https://cdn.example.org"]
     assert set(live["application_ms"]) == {"eps", "eps (rules)"}
     experiment = read_experiment(folder)
-    voided = [run.reason for run in experiment.runs if run.reason.startswith("application:")]
+    voided = [load.reason for load in experiment.runs if load.reason.startswith("application:")]
     assert len(voided) == 1
     assert "GET /a.css" in voided[0]
-    good = [run for run in experiment.runs if run.status is RunStatus.OK]
-    assert {connection.host for run in good for connection in run.quic} == {"localhost"}
+    good = [load for load in experiment.runs if load.status is RunStatus.OK]
+    assert {connection.host for load in good for connection in load.quic} == {"localhost"}
     signals = {
-        (run.arm, item["effective_signal"]) for run in good for item in run.placements if item["path"] == "/a.css"
+        (load.arm, item["effective_signal"]) for load in good for item in load.placements if item["path"] == "/a.css"
     }
     assert {arm for arm, signal in signals if signal == "u=6"} == {"eps (rules)"}
     assert len(signals) == 2, signals
@@ -85,6 +68,7 @@ def test_an_application_is_compared_live_with_what_it_does_not_repeat(tmp_path: 
     assert "/a.js?visit=*" in (folder / "report.html").read_text()
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_what_audits_and_tunings_measure_of_a_live_page_comes_from_the_application(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,11 +97,11 @@ def test_what_audits_and_tunings_measure_of_a_live_page_comes_from_the_applicati
                 async with Bench(design, store, tmp_path, ExperimentFacts(), unobserved) as bench:
                     return await bench.look(catalog.load_profile("fiber"))
 
-        runs = patiently(lambda: asyncio.run(looked()), lambda _: True)
+        runs = asyncio.run(looked())
     signals = {
         label: item["effective_signal"]
-        for label, run in runs.items()
-        for item in run.placements
+        for label, load in runs.items()
+        for item in load.placements
         if item["path"] == "/a.css"
     }
     assert signals["changed"] == "u=6"

@@ -12,13 +12,12 @@ import pytest
 from mixedsched.core.metrics import QUICK_METRICS
 from mixedsched.lab._lab import Lab, LabSetup
 from mixedsched.lab.engine import missing_blocks
-from mixedsched.lab.experiment import Experiment, compare
+from mixedsched.lab.experiment import compare
 from mixedsched.lab.model import Run, RunStatus
 from mixedsched.lab.plan import arm_of
 from mixedsched.report.compare import write_comparison
 from mixedsched.sites.opening import open_site
 from mixedsched.world import catalog
-from tests.patience import patiently
 from tests.small_site import write_small_site
 from tests.world.servers.sites import installed
 
@@ -28,14 +27,11 @@ OTHERS = ("gtlsserver", "caddy")
 LINK = "fiber"
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_servers_of_other_people_are_arms_like_ours(tmp_path: Path) -> None:
     arms = ["eps", *(f"@{name}" for name in OTHERS if installed(name).is_usable)]
     site = write_small_site(tmp_path / "small")
-
-    def loaded() -> Experiment:
-        return compare(str(site), arms, link=LINK, blocks=1, metrics=("lcp", "fcp"), folder=tmp_path / "results")
-
-    found = patiently(loaded, lambda experiment: not experiment.missing_blocks)
+    found = compare(str(site), arms, link=LINK, blocks=1, metrics=("lcp", "fcp"), folder=tmp_path / "results")
     assert [arm.scheme for arm in found.plan.arms] == arms
     assert missing_blocks(found.plan, found.runs) == ()
     good = {run.arm: run for run in found.runs if run.status is RunStatus.OK}

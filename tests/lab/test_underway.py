@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.errors import MixedschedError, UsageError
@@ -177,7 +177,6 @@ def test_a_command_is_given_again_where_it_was_given_and_says_why_it_fails(tmp_p
     assert known(tmp_path / "mine").cwd == os.fspath(Path.cwd())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.binary(max_size=200)
     | st.dictionaries(
@@ -185,9 +184,10 @@ def test_a_command_is_given_again_where_it_was_given_and_says_why_it_fails(tmp_p
         st.none() | st.integers() | st.text(max_size=5) | st.just("mixedsched.underway/1") | st.lists(st.integers()),
     ).map(lambda facts: json.dumps(facts).encode())
 )
-def test_a_damaged_record_says_nothing(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / UNDERWAY_NAME).write_bytes(data)
-    assert read_underway(tmp_path) is None
+def test_a_damaged_record_says_nothing(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    folder = tmp_path_factory.mktemp("damaged")
+    (folder / UNDERWAY_NAME).write_bytes(data)
+    assert read_underway(folder) is None
 
 
 def test_a_long_command_of_foreign_letters_is_left_out_like_any_other_that_is_too_long(

@@ -10,7 +10,6 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from mixedsched.advice.audit._screening import Screening, Tried
 from mixedsched.advice.audit.result import Alternative, Audit, AuditVerdict, audit_facts
@@ -28,13 +27,11 @@ from tests.advice.changes.shop import DOCUMENT, HERO, PAGE
 from tests.browsing import browse
 from tests.report.html_rules import html_problems
 from tests.report.outline import Outline
+from tests.report.terminal import printed
 
 
 def terminal(audit: Audit, width: int = 110) -> str:
-    console = Console(width=width, force_terminal=False)
-    with console.capture() as captured:
-        console.print(render_audit(audit))
-    return captured.get()
+    return printed(render_audit(audit), width)
 
 
 def nothing_helps(singles: tuple[Tried, ...] | None = None) -> Audit:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 import re
 
-from rich.console import Console
-
 from mixedsched.advice.finder.regret import find
 from mixedsched.advice.finder.result import FinderResult
 from mixedsched.core.metrics.paint import PaintEstimate
@@ -15,6 +13,7 @@ from mixedsched.report.finder._document import render_html
 from mixedsched.report.finder._words import headlines
 from tests.report.html_rules import html_problems
 from tests.report.outline import Outline
+from tests.report.terminal import printed
 
 
 def made_up(**lcp_ms: dict[str, float | None]) -> FinderResult:
@@ -36,10 +35,7 @@ SPLIT = made_up(
 
 
 def terminal(finding: FinderResult, notes: tuple[str, ...] = (), width: int = 100) -> str:
-    console = Console(width=width, force_terminal=False)
-    with console.capture() as captured:
-        console.print(render_finding(finding, notes))
-    return captured.get()
+    return printed(render_finding(finding, notes), width)
 
 
 def test_the_answer_names_both_yardsticks_where_they_differ() -> None:

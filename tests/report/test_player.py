@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 
 from mixedsched.report._filmstrip import frames_of, thinned
 from mixedsched.report._player import film_of
-from tests.browsing import Step, browse
+from tests.browsing import Browse, Step, browsing
 from tests.report.made_up_reports import experiment, film, one_block, report
 from tests.report.made_up_runs import GREY_JPEG, MadeUp, made_up_plan, numbered_jpeg
 from tests.report.outline import Outline
@@ -128,15 +128,26 @@ const end_s = JSON.parse(player.querySelector('script').textContent).end_ms / 10
 Watch = Callable[..., list[Any]]
 
 
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("reports") / "report.html"
+    file.write_text(report(*experiment()), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def browse(tmp_path_factory: pytest.TempPathFactory, chromium: None) -> Iterator[Browse]:
+    with browsing(tmp_path_factory.mktemp("profile")) as browse:
+        yield browse
+
+
 @pytest.fixture
-def watch(tmp_path: Path, chromium: None) -> Watch:
-    """Opens a report in Chromium and does steps there; a plain text is a script that knows PARTS, and leaves what it gives."""
+def watch(browse: Browse, page: Path) -> Watch:
+    """Opens a report and does steps there; a plain text is a script that knows PARTS, and leaves what it gives."""
 
     def watched(*steps: str | Step) -> list[Any]:
-        page = tmp_path / "report.html"
-        page.write_text(report(*experiment()), encoding="utf-8")
         told = [("evaluate", PARTS + step) if isinstance(step, str) else step for step in steps]
-        seen = browse(tmp_path / "profile", ("goto", page.as_uri()), *told)
+        seen = browse(("goto", page.as_uri()), *told)
         assert seen.console == []
         return seen.results
 
@@ -152,20 +163,9 @@ def test_it_shows_itself_where_scripts_run_and_starts_with_nothing(watch: Watch)
     assert set(bars) == {0}
 
 
-def test_without_scripts_it_stays_away_and_the_strip_says_the_same(tmp_path: Path, chromium: None) -> None:
-    page = tmp_path / "report.html"
-    page.write_text(report(*experiment()), encoding="utf-8")
-    picture = tmp_path / "seen.png"
-    seen = browse(
-        tmp_path / "profile",
-        ("scripts_off", ""),
-        ("goto", page.as_uri()),
-        (
-            "evaluate",
-            "return [document.querySelector('.player').offsetHeight, document.querySelector('.film').offsetHeight]",
-        ),
-        ("screenshot", str(picture)),
-    )
+def test_without_scripts_it_stays_away_and_the_strip_says_the_same(browse: Browse, page: Path) -> None:
+    heights = "return [document.querySelector('.player').offsetHeight, document.querySelector('.film').offsetHeight]"
+    seen = browse(("scripts_off", ""), ("goto", page.as_uri()), ("evaluate", heights))
     player_height, strip_height = seen.results[0]
     assert player_height == 0
     assert strip_height > 50

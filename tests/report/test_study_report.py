@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from mixedsched.core.stats import Looks
 from mixedsched.lab.comparison import Verdict
@@ -23,6 +22,7 @@ from mixedsched.report.study._place import render_place, simulate_command
 from tests.lab.study.made_up_study import ARMS, MadeUpStudy, load, made_up_definition
 from tests.report.html_rules import html_problems
 from tests.report.outline import Outline
+from tests.report.terminal import printed
 
 SITES = ("shop", "blog", "news", "wiki", "gupta2024/etsy")
 FACTORS = {"mixed": 0.8, "eps": 1.0, ("wiki", "mixed"): 1.3}
@@ -42,10 +42,7 @@ def html(result: StudyResult, pages: dict[int, str] | None = None) -> str:
 
 
 def terminal(result: StudyResult, width: int = 110) -> str:
-    console = Console(width=width, force_terminal=False)
-    with console.capture() as captured:
-        console.print(render_study(result))
-    return captured.get()
+    return printed(render_study(result), width)
 
 
 def exact(**lcp_ms: float) -> StudyResult:
@@ -315,10 +312,8 @@ def test_papers_have_a_section_of_their_own_where_it_is_asked_for(whole: StudyRe
 
 
 def test_the_terminal_has_the_papers_counts_too(whole: StudyResult) -> None:
-    console = Console(width=110, force_terminal=False)
-    with console.capture() as captured:
-        console.print(render_study(whole, paper_figures(whole)))
-    assert re.search(r"LCP +4g +mixed +−\d+\.\d % +\d / \d", captured.get())
+    text = printed(render_study(whole, paper_figures(whole)), 110)
+    assert re.search(r"LCP +4g +mixed +−\d+\.\d % +\d / \d", text)
 
 
 # --- machines

@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.advice.tuner.result import Deviation, NetworkProof, Outcome, Role, Tuning
@@ -22,6 +21,7 @@ from tests.report.html_rules import html_problems
 from tests.report.made_up_runs import LINK
 from tests.report.made_up_tuning import CHANGE, CONTENDERS, made_up_tuning, simulated_tuning
 from tests.report.outline import Outline
+from tests.report.terminal import printed
 
 CONFIRMED = made_up_tuning()
 SIMULATED = simulated_tuning()
@@ -41,10 +41,7 @@ EVERY = {
 
 
 def terminal(tuning: Tuning, width: int = 150) -> str:
-    console = Console(width=width, force_terminal=False)
-    with console.capture() as captured:
-        console.print(render_tuning(tuning))
-    return captured.get()
+    return printed(render_tuning(tuning), width)
 
 
 @cache

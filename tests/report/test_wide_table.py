@@ -7,23 +7,16 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from rich.text import Text
 
 from mixedsched.lab.analysis import analyse
 from mixedsched.report.compare import render_comparison
 from mixedsched.report.wide_table import WideTable
 from tests.report.made_up_runs import MadeUp, made_up_plan
+from tests.report.terminal import printed
 
 SCHEMES = ("eps", "mixed:high_media=N")
 NETWORKS = ("cdn", "cable-codel", "dsl-bufferbloat", "commuter-4g")
-
-
-def printed(table: object, width: int) -> str:
-    console = Console(width=width, force_terminal=False)
-    with console.capture() as captured:
-        console.print(table)
-    return captured.get()
 
 
 def regrets() -> WideTable:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-import struct
 import time
-import zlib
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ from mixedsched.world import catalog
 from tests.advice.tuner.sessions import job_of
 from tests.lab.scripted import Watching
 from tests.patience import patiently
+from tests.world.browser.h3_site import noise_png
 from tests.world.servers.sites import installed
 
 pytestmark = pytest.mark.usefixtures("chromium", "real_time")
@@ -40,17 +39,6 @@ STYLE = (
 """No compression makes it small, and the largest paint is known only when it has come: to preload that image helps."""
 
 
-def picture(side: int) -> bytes:
-    """A PNG that no compression makes smaller."""
-    rows = b"".join(b"\0" + random.Random(row).randbytes(3 * side) for row in range(side))
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-
-
 BUDGET_S = 25.0
 """Of each start, and enough for one: every further one adds as much, where a busy machine has let no block be complete."""
 
@@ -63,7 +51,7 @@ def test_a_change_of_the_document_is_proved_on_the_real_server(tmp_path: Path) -
     results.mkdir()
     (site / "index.html").write_text(DOCUMENT, encoding="utf-8")
     (site / "a.css").write_text(STYLE, encoding="utf-8")
-    (site / "hero.png").write_bytes(picture(120))
+    (site / "hero.png").write_bytes(noise_png(120, 120, seed=1))
 
     starts = itertools.count(1)
 

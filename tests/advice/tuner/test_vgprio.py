@@ -135,13 +135,13 @@ def test_what_was_stopped_goes_on_and_learns_the_same(tmp_path: Path) -> None:
 
 
 def test_it_keeps_what_its_own_loads_liked_best() -> None:
-    """Over 2 % loss the best of six medians: no later measurement is asked."""
+    """Over 2 % loss the best of three medians: no later measurement is asked."""
     scene = Scenario(PAGE, catalog.load_profile("sander-loss2"))
     trials = Trials(
-        Space.of([scene.page], ("eps",)), (scene,), OBJECTIVE, Pool(PaintReader, 1), Options(stack=Limit(6)),
+        Space.of([scene.page], ("eps",)), (scene,), OBJECTIVE, Pool(PaintReader, 1), Options(stack=Limit(3)),
         lambda: 0.0, lambda _: None, BASELINES,
     )  # fmt: skip
     learned = learn(trials, Knobs.of(scene.page))
     assert learned is not None
     assert learned.index_ms == min(index_ms for _, index_ms in learned.history)
-    assert learned.loads == 6 * LOADS + NOISE_LOADS
+    assert learned.loads == 3 * LOADS + NOISE_LOADS

@@ -19,6 +19,7 @@ from mixedsched.model.profile import Direction, Profile, RandomLoss
 from mixedsched.model.scheme import configure
 from mixedsched.world import catalog
 from tests.core.h3.pair import Sizes, certificate
+from tests.core.h3.quic_pair import run_for
 
 Member = tuple[int, int]
 """(number of a connection, stream ID)"""
@@ -107,13 +108,7 @@ class Family:
         return number, stream_id
 
     def run(self, seconds: float) -> Family:
-        limit_us = self.wire.now_us + round(seconds * 1_000_000)
-        self.wire.wake_all()
-        self.wire.flush()
-        while (due_us := self.wire.next_us()) is not None and due_us <= limit_us:
-            self.wire.advance(due_us)
-            self.wire.flush()
-        self.wire.now_us = limit_us
+        run_for(self.wire, seconds)
         return self
 
     def finish(self, limit_s: float = 300.0) -> Family:

@@ -54,6 +54,17 @@ class _End:
             self._take(event)
 
 
+def run_for(wire: VirtualNetwork, seconds: float) -> None:
+    """Move datagrams and time."""
+    limit_us = wire.now_us + round(seconds * 1_000_000)
+    wire.wake_all()
+    wire.flush()
+    while (due_us := wire.next_us()) is not None and due_us <= limit_us:
+        wire.advance(due_us)
+        wire.flush()
+    wire.now_us = limit_us
+
+
 def head_of(size_bytes: int) -> bytes:
     """What is written to a stream before its body: the head of a DATA frame."""
     return b"\0" + encode_uint_var(size_bytes)
@@ -128,14 +139,7 @@ class QuicPair:
         return self.wire.now_us / 1_000_000
 
     def run(self, seconds: float) -> QuicPair:
-        """Move datagrams and time."""
-        limit_us = self.wire.now_us + round(seconds * 1_000_000)
-        self.wire.wake_all()
-        self.wire.flush()
-        while (due_us := self.wire.next_us()) is not None and due_us <= limit_us:
-            self.wire.advance(due_us)
-            self.wire.flush()
-        self.wire.now_us = limit_us
+        run_for(self.wire, seconds)
         return self
 
     def ask(self, sizes: Iterable[int]) -> list[int]:

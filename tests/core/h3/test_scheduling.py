@@ -152,13 +152,19 @@ def test_rule_43_and_so_it_does_on_rung_stack(control: str, monkeypatch: pytest.
     assert [name for name, _ in load.order].count("late.css") == 1
 
 
-def test_rule_43_control_streams_go_ahead_of_all_responses() -> None:
+def observed_client() -> tuple[ObservedConnection, list[list[int]]]:
+    """A client, and the streams in each packet that it gets."""
     packets: list[list[int]] = []
     configuration = QuicConfiguration(is_client=True, alpn_protocols=["h3"], server_name="pair.test", verify_mode=0)
     client = ObservedConnection(
         configuration=configuration,
         received=lambda _, frames: packets.append([stream_id for stream_id, _, _ in frames]),
     )
+    return client, packets
+
+
+def test_rule_43_control_streams_go_ahead_of_all_responses() -> None:
+    client, packets = observed_client()
     pair = Pair("eps", rate_bps=2_000_000, client=client).connect()
     pair.request("/100000", "u=0")
     pause(pair, 0.2)
@@ -382,12 +388,7 @@ def test_rule_51_incremental_responses_share_the_probes() -> None:
 
 
 def test_rule_51_control_streams_go_into_the_probe_before_the_most_urgent_response() -> None:
-    packets: list[list[int]] = []
-    configuration = QuicConfiguration(is_client=True, alpn_protocols=["h3"], server_name="pair.test", verify_mode=0)
-    client = ObservedConnection(
-        configuration=configuration,
-        received=lambda _, frames: packets.append([stream_id for stream_id, _, _ in frames]),
-    )
+    client, packets = observed_client()
     pair, (urgent, _), lossy = tail_lost("eps", "u=1", "u=5", client=client)
     packets.clear()
     lossy.clear()

@@ -16,19 +16,10 @@ from mixedsched.core.sim.record import Recorder
 from mixedsched.errors import PageError
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.page import Page
+from tests.core.metrics.pages import page
 from tests.core.sim.pages import pages, scheme
 
 FCP_MS = 100.0
-
-
-def page(*resources: dict[str, object]) -> Page:
-    """A page with a document "html" that finds these resources."""
-    html = {"id": "html", "kind": "document", "flags": ["main"], "found_by": None, "found_when": "start"}
-    listed = [
-        {"path": f"/{item['id']}", "body_bytes": 10, "found_by": "html", "found_when": "requested", **item}
-        for item in (html, *resources)
-    ]
-    return Page.from_dict({"format": "mixedsched.page/1", "name": "page", "resources": listed})
 
 
 def play(made: Page) -> PlayedLoad:

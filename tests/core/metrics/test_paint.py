@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,17 +9,8 @@ from hypothesis import strategies as st
 from mixedsched.core.metrics.paint import FIRST_PAINT_SHARE, PaintEstimate, PaintNeeds
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.page import Page
+from tests.core.metrics.pages import page
 from tests.core.sim.pages import pages
-
-
-def page(*resources: dict[str, Any]) -> Page:
-    """A page with a document "html" and these resources, which the document finds unless they say otherwise."""
-    html = {"id": "html", "kind": "document", "flags": ["main"], "found_by": None, "found_when": "start"}
-    listed = [
-        {"path": f"/{item['id']}", "body_bytes": 10, "found_by": "html", "found_when": "requested", **item}
-        for item in (html, *resources)
-    ]
-    return Page.from_dict({"format": "mixedsched.page/1", "name": "page", "resources": listed})
 
 
 def estimate(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aioquic.h3.events import DataReceived, H3Event
 from aioquic.quic.events import StreamDataReceived
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mixedsched.core.sim._ordered import OrderedReceiver
@@ -19,8 +19,7 @@ from mixedsched.core.sim.stack import play_stack
 from mixedsched.model.page import Page
 from mixedsched.model.profile import Direction, Profile, RandomLoss
 from tests.core.sim.pages import page, pages, resource, scheme
-
-FEW = settings(max_examples=25, deadline=None)
+from tests.examples import examples
 
 
 def network(loss_ratio: float = 0.0, rate_bps: int | None = 5_000_000) -> Profile:
@@ -119,8 +118,8 @@ def test_data_that_waits_for_another_stream_is_counted_once() -> None:
 # Whole loads
 
 
+@examples(25)
 @given(pages(most=6), st.sampled_from(["fifo", "rr", "mixed", "batched-rr:packets=1"]))
-@FEW
 def test_without_losses_it_makes_no_difference(made: Page, spec: str) -> None:
     ordered, usual = (play(made, spec, network(), in_order=in_order) for in_order in (True, False))
     assert ordered.resources == usual.resources
@@ -128,10 +127,10 @@ def test_without_losses_it_makes_no_difference(made: Page, spec: str) -> None:
     assert ordered.facts == {**usual.facts, "hol_blocking": True, "inter_stream_held_bytes": 0}
 
 
+@examples(25)
 @given(
     st.integers(0, 10_000), st.sampled_from(["fifo", "rr", "batched-rr:packets=1"]), st.sampled_from([0.01, 0.05, 0.2])
 )
-@FEW
 def test_it_never_delivers_earlier(seed: int, spec: str, loss_ratio: float) -> None:
     """Where nothing is found late, the same packets travel, so that both can be compared byte by byte."""
     ordered, usual = (play(FLAT, spec, network(loss_ratio), in_order=in_order, seed=seed) for in_order in (True, False))

@@ -8,7 +8,7 @@ import random
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import PermutationMethod, wilcoxon
 
@@ -107,7 +107,6 @@ def test_p_without_ties_is_that_of_scipy(pairs: int) -> None:
         assert wilcoxon_p(values) == pytest.approx(wilcoxon(values, method="exact").pvalue, rel=1e-9)
 
 
-@settings(deadline=None)  # scipy's part may take a while
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=8).filter(any))
 def test_p_with_ties_and_zeros_is_that_of_scipys_permutations(values: list[int]) -> None:
     every_sign = PermutationMethod(n_resamples=2**8 + 1)

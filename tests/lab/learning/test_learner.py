@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from mixedsched.world.store import open_memory
 from tests.core.learning.visits import visit
+from tests.patience import wait_until
 
 LEARNER = """
 import sys
@@ -38,10 +38,7 @@ def test_it_goes_on_when_a_file_that_was_of_no_use_is_replaced_and_ends_with_its
             for _ in range(3):
                 store.change("/", 1.0, lambda state: state.learn(visit()))
             assert store.wanting_thought() == ["/"]
-            end_s = time.monotonic() + 60
-            while store.wanting_thought() and time.monotonic() < end_s:
-                time.sleep(0.05)
-            assert store.wanting_thought() == []
+            assert wait_until(lambda: not store.wanting_thought(), 60)
         _, said = learner.communicate()
     assert learner.returncode == 0
     assert said == ""

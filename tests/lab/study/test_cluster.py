@@ -207,6 +207,7 @@ def test_a_worker_of_another_version_is_refused_with_both(
     assert loads_in(url) == []
 
 
+@pytest.mark.slow
 def test_a_database_that_dies_and_comes_back_has_lost_nothing(
     study: Study, tmp_path: Path, undisturbed: list[Any]
 ) -> None:

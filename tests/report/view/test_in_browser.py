@@ -11,7 +11,7 @@ import pytest
 
 from mixedsched.lab import underway
 from mixedsched.lab.results import owned
-from tests.browsing import browse
+from tests.browsing import browsing
 from tests.report.view.made_up_folders import address, served, write_compare
 
 pytestmark = pytest.mark.usefixtures("chromium")
@@ -58,11 +58,10 @@ def test_a_page_lives_obeys_keys_and_says_all_without_scripts(tmp_path: Path) ->
     write_compare(root, "shop-4g", change=-5.0)
     hostile = write_compare(root, "blog-4g", change=5.0)
     (hostile / "report.html").write_text(HOSTILE_REPORT)
-    with served(root) as (port, secrets):
+    with served(root) as (port, secrets), browsing(tmp_path / "profile") as browse:
         url = address(port, secrets)
         with working(root / "at-work"):
             seen = browse(
-                tmp_path / "profile",
                 ("goto", url),
                 ("wait", ".running"),
                 # Progress moves, and what was ticked stays so; every control can be reached by keys.
@@ -82,7 +81,6 @@ def test_a_page_lives_obeys_keys_and_says_all_without_scripts(tmp_path: Path) ->
         assert tried == '{"storage":"refused","fetch":"refused"}'
         assert [line for line in seen.console if "Refused" not in line and "policy" not in line.lower()] == []
         plain = browse(
-            tmp_path / "plain",
             ("scripts_off", ""),
             ("goto", url),
             ("click", ".results tr:nth-child(1) [name=r]"),

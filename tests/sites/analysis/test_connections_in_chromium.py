@@ -37,39 +37,39 @@ async def loaded(site: Site, observer: Observer) -> tuple[Observation, int]:
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """How many connections carried each page, loaded one after the other, each in a browser of its own."""
+def loads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Observation, int]]:
+    """Pages that are loaded one after the other, each in a browser of its own."""
     folder = tmp_path_factory.mktemp("cases")
+    sites = {name: case_site(folder / name, name) for name in TRIED}
+    sites |= {origins.value: open_site("three-hosts", origins) for origins in Origins}
 
-    async def all_loaded() -> dict[str, int]:
+    async def all_loaded() -> dict[str, tuple[Observation, int]]:
         async with Observer(temp_dir=folder) as observer:
-            return {name: (await loaded(case_site(folder / name, name), observer))[1] for name in TRIED}
+            return {name: await loaded(site, observer) for name, site in sites.items()}
 
     return asyncio.run(all_loaded())
 
 
 @pytest.mark.parametrize("name", TRIED)
 def test_chromium_opens_as_many_connections_as_were_worked_out(
-    opened: dict[str, int], name: str, tmp_path: Path
+    loads: dict[str, tuple[Observation, int]], name: str, tmp_path: Path
 ) -> None:
     assert expected_connections(case_site(tmp_path / "site", name)).count == CASES[name].connections
-    assert opened[name] == CASES[name].connections
+    assert loads[name][1] == CASES[name].connections
 
 
-@pytest.mark.parametrize(("origins", "expected"), [(Origins.KEEP, 2), (Origins.MERGE, 1)])
+@pytest.mark.parametrize(
+    ("origins", "expected", "hosts"),
+    [
+        (Origins.KEEP, 2, {"three-hosts.test", "three-hosts-static.test", "three-hosts-fonts.test"}),
+        (Origins.MERGE, 1, {"three-hosts.test"}),
+    ],
+)
 def test_the_page_of_three_hosts_loads_with_its_hosts_kept_and_merged(
-    tmp_path: Path, origins: Origins, expected: int
+    loads: dict[str, tuple[Observation, int]], origins: Origins, expected: int, hosts: set[str]
 ) -> None:
-    async def watched() -> tuple[Observation, int]:
-        async with Observer(temp_dir=tmp_path) as observer:
-            return await loaded(open_site("three-hosts", origins), observer)
-
-    seen, connections = asyncio.run(watched())
+    seen, connections = loads[origins.value]
     assert connections == expected
     answered = {item.url for item in seen.requests if item.status == 200}
     assert len(answered) == 20, "all that the page is made of"
-    assert {urlsplit(url).hostname for url in answered} == (
-        {"three-hosts.test"}
-        if origins is Origins.MERGE
-        else {"three-hosts.test", "three-hosts-static.test", "three-hosts-fonts.test"}
-    )
+    assert {urlsplit(url).hostname for url in answered} == hosts

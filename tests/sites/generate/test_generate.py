@@ -19,6 +19,7 @@ from mixedsched.model.page import Page
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.generate import KindTotal, Totals, distributions, generate_page, page_text
 from mixedsched.sites.generate._distributions import apportioned, by_shares
+from tests.command import run
 
 CLASSES = list(distributions().classes)
 
@@ -177,17 +178,17 @@ def test_the_same_seed_gives_the_same_page_in_another_process() -> None:
 
 
 def test_several_pages_go_into_a_folder(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mixedsched", "generate", "--pages", "2", "--out", str(tmp_path / "pages")]
-    subprocess.run(command, capture_output=True, check=True)
+    assert run("generate", "--pages", "2", "--out", tmp_path / "pages").exit_code == 0
     assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["medium-1.json", "medium-2.json"]
 
 
 def test_files_that_are_there_are_overwritten_only_if_asked(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mixedsched", "generate", "--out", str(tmp_path / "page.json")]
-    subprocess.run(command, capture_output=True, check=True)
-    again = subprocess.run(command, capture_output=True, text=True)
-    assert (again.returncode, "exists" in again.stderr) == (2, True)
-    subprocess.run([*command, "--replace"], capture_output=True, check=True)
+    file = tmp_path / "page.json"
+    file.write_text("precious")
+    refused = run("generate", "--out", file)
+    assert (refused.exit_code, "exists" in refused.stderr, file.read_text()) == (2, True, "precious")
+    assert run("generate", "--out", file, "--replace").exit_code == 0
+    assert Page.from_json(file.read_text()).resources
 
 
 def test_a_file_whose_name_no_folder_can_hold_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from mixedsched.world.browser.observation import ObservationJob
 from mixedsched.world.browser.observe import Observer
 from mixedsched.world.browser.pageload import BrowserLoad, PageLoadFailed, PageLoadJob
 from mixedsched.world.browser.runner import LighthouseRunner, Worker
+from tests.families import has_ended
 from tests.patience import wait_until
 from tests.world.browser.h3_site import NEVER_HANGS_S, BrowserProcesses, FixtureSite
 
@@ -35,20 +35,6 @@ def signal_all(pids: list[int], number: signal.Signals) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-
-
-def ends_within(pid: int, limit_s: float) -> bool:
-    """Whether the process is gone or a zombie (in a container nobody may reap an orphan) by then."""
-    stat = Path(f"/proc/{pid}/stat")
-    end = time.monotonic() + limit_s
-    while time.monotonic() < end:
-        try:
-            if stat.read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_a_page_that_never_answers_is_a_timeout_and_the_next_load_works(
@@ -210,7 +196,7 @@ def test_killing_the_python_process_ends_worker_and_browser_and_removes_the_prof
         browsers.wait_until_at_work()
         parent.kill()
     assert browsers.wait_for_none() == []
-    assert ends_within(worker, limit_s=NEVER_HANGS_S)
+    assert wait_until(lambda: has_ended(worker))
     assert profiles(tmp_path) == []
 
 

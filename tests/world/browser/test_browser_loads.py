@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,26 +21,62 @@ from tests.world.browser.h3_site import FixtureSite
 pytestmark = pytest.mark.usefixtures("chromium")
 
 
+# Options of loads by path: of those with all metrics, and of those that nobody asks for TTI.
+WHOLE: dict[str, dict[str, Any]] = {"/": {"netlog": "main.json"}, "/busy.html": {"frames": False}}
+QUICK: dict[str, dict[str, Any]] = {
+    "/": {},
+    "/busy.html": {},
+    "/animated.html": {},
+    "/anonymous.html": {"netlog": "anonymous.json"},
+}
+
+
+@dataclass(frozen=True)
+class LoadsOfChromium:
+    """What one runner made of page after page, by path."""
+
+    whole: dict[str, BrowserLoad]
+    quick: dict[str, BrowserLoad]
+    versions: Versions
+    temp_dir: Path
+
+    def log_file(self, name: str) -> Path:
+        return self.temp_dir / "logs" / name
+
+
 @dataclass(frozen=True)
 class Loaded:
+    """The load of the page that has everything."""
+
     load: BrowserLoad
-    versions: Versions
     log: NetLog
-    log_file: Path
-    temp_dir: Path
 
 
 @pytest.fixture(scope="module")
-def loaded(site: FixtureSite, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+def loads(site: FixtureSite, tmp_path_factory: pytest.TempPathFactory) -> LoadsOfChromium:
     temp_dir = tmp_path_factory.mktemp("loads")
-    log_file = temp_dir / "logs" / "net.json"
 
-    async def run() -> tuple[BrowserLoad, Versions]:
+    async def load(runner: LighthouseRunner, path: str, netlog: str | None = None, **more: Any) -> BrowserLoad:
+        return await runner.run(site.job(path, netlog=netlog and temp_dir / "logs" / netlog, **more))
+
+    async def run() -> LoadsOfChromium:
         async with LighthouseRunner(temp_dir=temp_dir) as runner:
-            return await runner.run(site.job("/", netlog=log_file)), await runner.versions()
+            whole = {path: await load(runner, path, **more) for path, more in WHOLE.items()}
+            fast = {"metrics": QUICK_METRICS, "frames": False}
+            quick = {path: await load(runner, path, **fast, **more) for path, more in QUICK.items()}
+            return LoadsOfChromium(whole, quick, await runner.versions(), temp_dir)
 
-    load, versions = asyncio.run(run())
-    return Loaded(load, versions, read_netlog(log_file), log_file, temp_dir)
+    return asyncio.run(run())
+
+
+@pytest.fixture(scope="module")
+def loaded(loads: LoadsOfChromium) -> Loaded:
+    return Loaded(loads.whole["/"], read_netlog(loads.log_file("main.json")))
+
+
+@pytest.fixture(scope="module")
+def quick(loads: LoadsOfChromium) -> dict[str, BrowserLoad]:
+    return loads.quick
 
 
 def test_a_load_gives_all_six_metrics_in_their_natural_order(loaded: Loaded) -> None:
@@ -50,20 +87,6 @@ def test_a_load_gives_all_six_metrics_in_their_natural_order(loaded: Loaded) -> 
     assert metrics["si_ms"] > 0
     assert metrics["tbt_ms"] > 0  # the script keeps the main thread for 80 ms, 30 ms too long
     assert metrics["cls"] >= 0
-
-
-@pytest.fixture(scope="module")
-def quick(site: FixtureSite, tmp_path_factory: pytest.TempPathFactory) -> dict[str, BrowserLoad]:
-    """Loads that nobody asks for TTI, by path."""
-
-    async def run() -> dict[str, BrowserLoad]:
-        async with LighthouseRunner(temp_dir=tmp_path_factory.mktemp("quick")) as runner:
-            return {
-                path: await runner.run(site.job(path, metrics=QUICK_METRICS, frames=False))
-                for path in ("/", "/busy.html", "/animated.html")
-            }
-
-    return asyncio.run(run())
 
 
 def moment_ms(load: BrowserLoad, name: str) -> float:
@@ -123,12 +146,12 @@ def test_requests_carry_chromium_priority_and_ordered_times(loaded: Loaded) -> N
         assert 0 <= item.start_ms <= item.request_ms <= item.end_ms
 
 
-def test_hosts_that_are_not_the_pages_lead_nowhere(loaded: Loaded) -> None:
+def test_hosts_that_are_not_the_pages_lead_nowhere(loaded: Loaded, loads: LoadsOfChromium) -> None:
     strays = [item for item in loaded.load.requests if "stray.example" in item.url or "localhost" in item.url]
     assert len(strays) == 2
     assert all(item.status == -1 and item.transfer_bytes == 0 for item in strays)
     # Beside the page's connections the browser connected to nothing at all, its background services included.
-    events = json.loads(loaded.log_file.read_text())
+    events = json.loads(loads.log_file("main.json").read_text())
     names = {number: name for name, number in events["constants"]["logEventTypes"].items()}
     connects = [event for event in events["events"] if names[event["type"]] == "TCP_CONNECT"]
     assert connects == []
@@ -148,10 +171,10 @@ def test_the_filmstrip_starts_blank_and_ends_with_the_page(loaded: Loaded) -> No
     assert len(frames[-1].jpeg) > len(frames[0].jpeg)
 
 
-def test_a_run_knows_what_measured_it(loaded: Loaded) -> None:
-    assert loaded.load.versions == loaded.versions
-    assert loaded.versions.lighthouse == "12.8.2"
-    assert loaded.log.chromium_version == loaded.versions.chromium
+def test_a_run_knows_what_measured_it(loaded: Loaded, loads: LoadsOfChromium) -> None:
+    assert loaded.load.versions == loads.versions
+    assert loads.versions.lighthouse == "12.8.2"
+    assert loaded.log.chromium_version == loads.versions.chromium
     assert loaded.load.benchmark_index > 0
     assert loaded.load.lcp_element is not None
     assert loaded.load.lcp_element.startswith("<img")
@@ -165,8 +188,8 @@ def test_a_run_tells_what_it_cost(loaded: Loaded) -> None:
     assert 0 < cost["chrome_start"] + cost["lighthouse"] <= cost["total"] + 1  # each is rounded to whole ms
 
 
-def test_the_profile_is_removed(loaded: Loaded) -> None:
-    assert list(loaded.temp_dir.glob("mixedsched-browser-*")) == []
+def test_the_profiles_are_removed(loads: LoadsOfChromium) -> None:
+    assert list(loads.temp_dir.glob("mixedsched-browser-*")) == []
 
 
 def test_a_stored_load_reads_back_the_same(loaded: Loaded) -> None:
@@ -186,15 +209,8 @@ def test_the_netlog_is_whole_and_has_one_connection(loaded: Loaded) -> None:
     assert loaded.log.unavailable == (), "this Chromium has all the events that figures come from"
 
 
-def test_the_netlog_tells_why_a_second_connection_was_opened(site: FixtureSite, tmp_path: Path) -> None:
-    log_file = tmp_path / "net.json"
-
-    async def run() -> None:
-        async with LighthouseRunner(temp_dir=tmp_path) as runner:
-            await runner.run(site.job("/anonymous.html", netlog=log_file, frames=False, metrics=QUICK_METRICS))
-
-    asyncio.run(run())
-    log = read_netlog(log_file)
+def test_the_netlog_tells_why_a_second_connection_was_opened(loads: LoadsOfChromium) -> None:
+    log = read_netlog(loads.log_file("anonymous.json"))
     document, anonymous = log.connections
     assert (document.reason, anonymous.reason) == (OpenReason.FIRST, OpenReason.CREDENTIALS)
     assert (document.privacy_mode, anonymous.privacy_mode) == ("disabled", "enabled")
@@ -227,12 +243,8 @@ def test_arrival_order_starts_with_the_document_and_accounts_for_every_body_byte
     assert sum(run.frames for run in order) == sum(frame.length_bytes > 0 for frame in loaded.log.arrivals)
 
 
-def test_a_page_with_late_long_tasks_is_watched_until_its_tti_is_final(site: FixtureSite, tmp_path: Path) -> None:
-    async def run() -> BrowserLoad:
-        async with LighthouseRunner(temp_dir=tmp_path) as runner:
-            return await runner.run(site.job("/busy.html", frames=False))
-
-    load = asyncio.run(run())
+def test_a_page_with_late_long_tasks_is_watched_until_its_tti_is_final(loads: LoadsOfChromium) -> None:
+    load = loads.whole["/busy.html"]
     assert load.metrics["tti_ms"] > 3000  # the page itself works for so long
     assert load.metrics["tbt_ms"] > 300
     assert moment_ms(load, "trace_end_ms") > load.metrics["tti_ms"] + 5000

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -21,30 +22,42 @@ pytestmark = pytest.mark.usefixtures("firefox")
 HERO = "https://site.test/hero.png"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("firefox")
+@dataclass(frozen=True)
+class LoadsOfFirefox:
+    """What one runner made of page after page."""
+
+    by_path: dict[str, BrowserLoad]
+    failures: dict[str, PageLoadFailed]
+    left: list[Path]
+    """Of what it had in its folder."""
 
 
 @pytest.fixture(scope="module")
-def loads(site: FixtureSite, folder: Path) -> dict[str, BrowserLoad]:
-    async def run() -> dict[str, BrowserLoad]:
+def loads(site: FixtureSite, tmp_path_factory: pytest.TempPathFactory) -> LoadsOfFirefox:
+    folder = tmp_path_factory.mktemp("firefox")
+    quick = site.job("/", browser=Browser.FIREFOX, metrics=("lcp_ms",), max_wait_s=3.0)
+    failing = {"absent": "https://nowhere.test/", "silent": "https://site.test/never/document"}
+
+    async def run() -> tuple[dict[str, BrowserLoad], dict[str, PageLoadFailed]]:
         async with LighthouseRunner(temp_dir=folder, browser=Browser.FIREFOX) as runner:
             versions = await runner.versions()
-            jobs = {
-                path: site.job(path, browser=Browser.FIREFOX, metrics=Browser.FIREFOX.metrics)
-                for path in ("/", "/asking.html")
-            }
-            found = {path: await runner.run(job) for path, job in jobs.items()}
+            found, failures = {}, {}
+            for path in ("/", "/asking.html"):
+                job = site.job(path, browser=Browser.FIREFOX, metrics=Browser.FIREFOX.metrics)
+                found[path] = await runner.run(job)
+            for name, url in failing.items():
+                with pytest.raises(PageLoadFailed) as caught:
+                    await runner.run(replace(quick, url=url))
+                failures[name] = caught.value
         assert {load.versions for load in found.values()} == {versions}
-        return found
+        return found, failures
 
-    return asyncio.run(run())
+    return LoadsOfFirefox(*asyncio.run(run()), list(folder.glob("mixedsched-*")))
 
 
 @pytest.fixture(scope="module")
-def load(loads: dict[str, BrowserLoad]) -> BrowserLoad:
-    return loads["/"]
+def load(loads: LoadsOfFirefox) -> BrowserLoad:
+    return loads.by_path["/"]
 
 
 def test_it_has_the_paints_and_speed_index(load: BrowserLoad) -> None:
@@ -94,8 +107,8 @@ def test_the_film_begins_with_nothing_and_ends_with_the_page(load: BrowserLoad) 
     assert len(last.jpeg) > 2 * len(first.jpeg)  # noise is in it
 
 
-def test_nobody_need_answer_what_a_page_asks_and_no_window_but_its_own_loads(loads: dict[str, BrowserLoad]) -> None:
-    asking = loads["/asking.html"]
+def test_nobody_need_answer_what_a_page_asks_and_no_window_but_its_own_loads(loads: LoadsOfFirefox) -> None:
+    asking = loads.by_path["/asking.html"]
     assert [item.url for item in asking.requests] == ["https://site.test/asking.html"]
     assert asking.warnings == ()
 
@@ -143,24 +156,11 @@ def test_a_browser_that_is_killed_fails_the_load_and_the_next_one_works(
     assert list(tmp_path.glob("mixedsched-*")) == []
 
 
-def test_a_page_that_is_not_there_is_a_failed_load(site: FixtureSite, folder: Path) -> None:
-    async def run() -> None:
-        async with LighthouseRunner(temp_dir=folder, browser=Browser.FIREFOX) as runner:
-            job = site.job("/", browser=Browser.FIREFOX, metrics=("lcp_ms",))
-            object.__setattr__(job, "url", "https://nowhere.test/")
-            await runner.run(job)
-
-    with pytest.raises(PageLoadFailed) as caught:
-        asyncio.run(run())
-    assert caught.value.reason.startswith("navigation:NS_ERROR_")
-    assert list(folder.glob("mixedsched-*")) == []
+def test_a_page_that_is_not_there_is_a_failed_load(loads: LoadsOfFirefox) -> None:
+    assert loads.failures["absent"].reason.startswith("navigation:NS_ERROR_")
+    assert loads.left == []
 
 
-def test_a_page_that_never_answers_is_told_from_one_that_is_slow(site: FixtureSite, folder: Path) -> None:
-    async def run() -> None:
-        async with LighthouseRunner(temp_dir=folder, browser=Browser.FIREFOX) as runner:
-            await runner.run(site.job("/never/document", browser=Browser.FIREFOX, metrics=("lcp_ms",), max_wait_s=3.0))
-
-    with pytest.raises(PageLoadFailed) as caught:
-        asyncio.run(run())
-    assert (caught.value.reason, caught.value.detail) == ("navigation:NO_ANSWER", "the page did not answer within 3 s")
+def test_a_page_that_never_answers_is_told_from_one_that_is_slow(loads: LoadsOfFirefox) -> None:
+    silent = loads.failures["silent"]
+    assert (silent.reason, silent.detail) == ("navigation:NO_ANSWER", "the page did not answer within 3 s")

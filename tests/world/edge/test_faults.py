@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mixedsched.world.edge.settings import Buffers, OriginLimits
+from tests.patience import until
 from tests.world.edge.edging import Edging, Origin, Script, answering, edging, origin_running, plain, playing, run
 
 INTERNAL_ERROR, REQUEST_CANCELLED = 0x102, 0x10C
@@ -252,11 +253,9 @@ def test_an_upload_that_is_cut_off_never_passes_for_whole() -> None:
     async def test(edge: Edging) -> None:
         stream_id = edge.client.begin("POST", "/", ends=False)
         edge.client.send(stream_id, b"abc")
-        while not edge.origin.heads:
-            await asyncio.sleep(0.01)
+        await edge.origin.asked(1)
         edge.client.cut(stream_id)
-        while not edge.origin.lost:
-            await asyncio.sleep(0.01)
+        await until(lambda: edge.origin.lost)
         assert edge.origin.bodies == []
         assert (await edge.client.got[stream_id].whole()).reset == REQUEST_CANCELLED
 

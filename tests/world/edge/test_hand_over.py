@@ -19,6 +19,7 @@ from mixedsched.world.edge.settings import EdgeFacts
 from mixedsched.world.server.handover import NUMBERS, Handover, make_connection_id
 from mixedsched.world.server.takeover import HeldPort
 from mixedsched.world.system.udp import open_shared_udp_sockets, open_udp_socket
+from tests.patience import until
 from tests.world.edge.commanding import FACTS, edge_command
 from tests.world.edge.edging import Origin, Script, answering, client_of, origin_running, plain, run
 
@@ -52,12 +53,6 @@ def nobody() -> list[socket.socket]:
     raise AssertionError("the port is there already")
 
 
-async def seen(holds: object) -> None:
-    async with asyncio.timeout(30):
-        while not holds():  # type: ignore[operator]
-            await asyncio.sleep(0.01)
-
-
 def test_the_next_server_gets_the_sockets_themselves_and_the_one_before_leaves(tmp_path: Path) -> None:
     async def play() -> None:
         path, old_reads, left = tmp_path / "edge", Reader(), []
@@ -72,7 +67,7 @@ def test_the_next_server_gets_the_sockets_themselves_and_the_one_before_leaves(t
             await new.take()
             assert not old_reads.reads
             async with new.kept(Reader(), lambda: left.append("new")):
-                await seen(lambda: left == ["old"])
+                await until(lambda: left == ["old"])
                 assert not old_reads.reads
                 assert new_end.owner_of(make_connection_id(old_end.worker)) == old_end.worker
                 new_end.give(old_end.worker, b"packet", ("127.0.0.1", 1))
@@ -96,7 +91,7 @@ def test_where_the_next_server_fails_the_one_before_goes_on(tmp_path: Path, got_
                     await new.take()
                     assert not reads.reads
                 new.close()
-                await seen(lambda: reads.reads)
+                await until(lambda: reads.reads)
         close(old, end)
 
     run(play)

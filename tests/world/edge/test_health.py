@@ -13,6 +13,7 @@ from mixedsched.errors import UsageError
 from mixedsched.world.edge._health import HealthCheck
 from mixedsched.world.edge._origin import OriginFault
 from mixedsched.world.edge.settings import EdgeLogs, OriginAddress, OriginLimits
+from tests.patience import until
 from tests.world.edge.edging import Edging, Origin, Script, plain, playing, run
 
 CHECKED = OriginLimits(health_path="/health", health_s=0.05)
@@ -86,9 +87,7 @@ def test_a_check_that_finds_no_connection_tells_nothing_of_an_origin_that_answer
 @pytest.mark.parametrize("status", ["204 No Content", "301 Moved", "404 Not Found"])
 def test_any_answer_below_500_is_well(status: str) -> None:
     async def test(edge: Edging) -> None:
-        async with asyncio.timeout(30):
-            while len([head for head in edge.origin.heads if head.startswith("GET /health")]) < 3:
-                await asyncio.sleep(0.02)
+        await until(lambda: sum(head.startswith("GET /health") for head in edge.origin.heads) >= 3)
         assert (await edge.ask("GET", "/")).status == 200
 
     playing(with_health(lambda: plain(b"", status=status)), test, limits=CHECKED)
@@ -105,9 +104,7 @@ def test_an_origin_that_closes_idle_connections_is_well() -> None:
         return play
 
     async def test(edge: Edging) -> None:
-        async with asyncio.timeout(30):
-            while edge.origin.connections < 4:
-                await asyncio.sleep(0.02)
+        await until(lambda: edge.origin.connections >= 4)
         seen = await metrics(edge)
         assert int(seen['mixedsched_edge_health_checks_total{result="passed"}']) >= 3
         assert seen['mixedsched_edge_health_checks_total{result="failed"}'] == "0"
@@ -117,9 +114,7 @@ def test_an_origin_that_closes_idle_connections_is_well() -> None:
 
 def test_the_check_names_the_host_that_is_served() -> None:
     async def test(edge: Edging) -> None:
-        async with asyncio.timeout(30):
-            while not edge.origin.heads:
-                await asyncio.sleep(0.02)
+        await until(lambda: edge.origin.heads)
         assert "host: x.test" in edge.origin.heads[0].lower()
 
     playing(with_health(plain), test, limits=CHECKED)

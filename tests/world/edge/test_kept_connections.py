@@ -12,6 +12,7 @@ from mixedsched.core.h3.response import RequestHead
 from mixedsched.world.edge.responder import Edge
 from mixedsched.world.edge.rules import Rules
 from mixedsched.world.edge.settings import Buffers, EdgeSettings, OriginLimits
+from tests.patience import until
 from tests.world.edge.commanding import FACTS, edge_command
 from tests.world.edge.edging import (
     HOST,
@@ -79,9 +80,7 @@ def test_a_connection_whose_answer_was_refused_is_not_used_again() -> None:
 def test_an_origin_whose_answer_was_refused_is_not_read_any_more() -> None:
     async def test(edge: Edging) -> None:
         assert (await edge.ask("GET", "/")).status == 502
-        async with asyncio.timeout(30):
-            while not edge.origin.lost:
-                await asyncio.sleep(0.01)
+        await until(lambda: edge.origin.lost)
 
     def script(origin: Origin) -> Script:
         async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -104,8 +103,7 @@ def test_uploads_that_wait_hold_up_no_other_request_of_their_client() -> None:
     async def test(edge: Edging) -> None:
         first = edge.client.begin("POST", "/", [("content-length", str(size))], ends=False)
         edge.client.send(first, bytes(1000))
-        while not edge.origin.connections:
-            await asyncio.sleep(0.01)
+        await until(lambda: edge.origin.connections)
         waiting = edge.client.begin("POST", "/", [("content-length", str(size))], ends=False)
         edge.client.send(waiting, bytes(size), ends=True)  # the only connection to the origin is taken
         await asyncio.sleep(0.2)

@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
+from tests.patience import until
 from tests.world.edge.edging import Edging, Origin, Script, answering, plain, playing
 
 
@@ -245,11 +246,9 @@ def test_a_cancelled_response_is_cancelled_at_the_origin() -> None:
 def test_a_request_that_is_given_up_before_the_answer_is_logged_as_such() -> None:
     async def test(edge: Edging) -> None:
         stream_id = edge.client.begin("GET", "/never")
-        while not edge.origin.heads:
-            await asyncio.sleep(0.01)
+        await edge.origin.asked(1)
         edge.client.cancel(stream_id)
-        while not edge.log.requests:
-            await asyncio.sleep(0.01)
+        await until(lambda: edge.log.requests)
         assert [(item.status, item.complete) for item in edge.log.requests] == [(499, False)]
 
     def script(origin: Origin) -> Script:

@@ -16,6 +16,7 @@ import pytest
 from mixedsched.core.h3.certificate import make_certificate
 from mixedsched.core.h3.codes import ErrorCode
 from mixedsched.world.edge.settings import Buffers
+from tests.patience import until
 from tests.world.edge.edging import Edging, Origin, Script, answering, plain, playing
 
 
@@ -163,8 +164,7 @@ def test_a_client_that_ends_its_websocket_ends_it_at_the_origin_which_may_still_
         edge.client.send(stream_id, b"bye", ends=True)
         await got.whole()
         assert (got.reset, bytes(got.body)) == (None, b"BYE" if is_secure else b"BYE.")
-        while len(heard) < 2:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(heard) == 2)
         assert heard == [b"bye", b""]
 
     def script(origin: Origin) -> Script:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,13 +48,11 @@ _no_user_namespace = _why_no_user_namespace()
 # tests/conftest.py skips what is marked so where something is missing.
 needs_namespaces = pytest.mark.namespaces(missing=_no_root)
 needs_user_namespaces = pytest.mark.namespaces(missing=_no_user_namespace)
-with_either_privilege = pytest.mark.parametrize(
-    "privilege",
-    [
-        pytest.param(Privilege.ROOT, marks=needs_namespaces, id="root"),
-        pytest.param(Privilege.USER_NAMESPACE, marks=needs_user_namespaces, id="user namespace"),
-    ],
+EITHER_PRIVILEGE = (
+    pytest.param(Privilege.ROOT, marks=needs_namespaces, id="root"),
+    pytest.param(Privilege.USER_NAMESPACE, marks=needs_user_namespaces, id="user namespace"),
 )
+with_either_privilege = pytest.mark.parametrize("privilege", EITHER_PRIVILEGE)
 
 
 def owner_words(privilege: Privilege) -> tuple[str, ...]:
@@ -81,19 +78,11 @@ def has_left_nothing(pid: int) -> bool:
     return not namespaces_of(pid) and not processes_held(pid) and not (registry_folder() / str(pid)).exists()
 
 
-def eventually(condition: Callable[[], bool], limit_s: float = 15.0) -> bool:
-    deadline_s = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > deadline_s:
-            return False
-        time.sleep(0.02)
-    return True
+Testbed = tuple[subprocess.Popen[str], dict[str, Any]]
 
 
 @contextmanager
-def netns_testbed(
-    network: Profile, privilege: Privilege = Privilege.ROOT
-) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+def netns_testbed(network: Profile, privilege: Privilege = Privilege.ROOT) -> Iterator[Testbed]:
     """The child process of the netns back end, and what it said when it was ready."""
     words = [*owner_words(privilege), sys.executable, "-m", "mixedsched.world.emulator.netns"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -6,24 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mixedsched.world.emulator import awake
 from mixedsched.world.emulator.awake import is_virtual, kept_awake
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="this system has no priority that gives way")
-
-
-def becomes_true(condition: Callable[[], bool], limit_s: float = 30.0) -> bool:
-    """Whether it becomes true in the end; the limit is only for what never does."""
-    end_s = time.monotonic() + limit_s
-    while not condition() and time.monotonic() < end_s:
-        time.sleep(0.01)
-    return condition()
 
 
 def watchers_of(parent: int) -> list[int]:
@@ -38,10 +29,10 @@ def test_one_for_each_processor_gives_way_to_all_others_and_goes_with_the_link()
     processors = min(8, len(os.sched_getaffinity(0)))
     with kept_awake(everywhere=True) as kept:
         assert kept == processors
-        assert becomes_true(lambda: {os.sched_getscheduler(pid) for pid in watchers_of(os.getpid())} == {os.SCHED_IDLE})
+        assert wait_until(lambda: {os.sched_getscheduler(pid) for pid in watchers_of(os.getpid())} == {os.SCHED_IDLE})
         places = [os.sched_getaffinity(pid) for pid in watchers_of(os.getpid())]
         assert len(places) == processors
-    assert becomes_true(lambda: watchers_of(os.getpid()) == []), "they were killed, and nobody waits for their end"
+    assert wait_until(lambda: watchers_of(os.getpid()) == []), "they were killed, and nobody waits for their end"
 
 
 def test_none_outlives_a_parent_that_is_killed() -> None:
@@ -55,7 +46,7 @@ def test_none_outlives_a_parent_that_is_killed() -> None:
         watchers = watchers_of(parent.pid)
         parent.send_signal(signal.SIGKILL)
     assert watchers
-    assert becomes_true(lambda: not any(awake.__file__ in _command(pid) for pid in watchers))
+    assert wait_until(lambda: not any(awake.__file__ in _command(pid) for pid in watchers))
 
 
 def _command(pid: int) -> str:

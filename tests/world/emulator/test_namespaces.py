@@ -29,7 +29,8 @@ from mixedsched.world.emulator.kernel.registry import (
     registry_lock,
     write_ownership,
 )
-from tests.world.emulator.privileged import eventually, has_left_nothing, namespaces_of, needs_namespaces
+from tests.patience import wait_until
+from tests.world.emulator.privileged import has_left_nothing, namespaces_of, needs_namespaces
 
 OWNER = """
 import sys, time
@@ -79,7 +80,7 @@ def test_they_are_there_within_and_gone_after() -> None:
 def test_what_runs_inside_goes_with_them() -> None:
     with claimed_namespaces(["client"]) as claim:
         stubborn = subprocess.Popen([*enter(claim.namespaces["client"]), "sh", "-c", "trap '' TERM; sleep 600 & wait"])
-        assert eventually(lambda: len(run("ip", "netns", "pids", claim.namespaces["client"]).split()) == 2)
+        assert wait_until(lambda: len(run("ip", "netns", "pids", claim.namespaces["client"]).split()) == 2)
     assert stubborn.wait(10) == -signal.SIGKILL
     assert has_left_nothing(os.getpid())
 

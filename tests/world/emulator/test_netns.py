@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,9 +22,11 @@ from mixedsched.world.emulator.kernel.namespaces import enter
 from mixedsched.world.emulator.kernel.privilege import Privilege
 from mixedsched.world.emulator.netns.backend import netns_backend
 from mixedsched.world.system.programs import with_path
+from tests.patience import wait_until
 from tests.world.emulator.privileged import (
+    EITHER_PRIVILEGE,
+    Testbed,
     ask,
-    eventually,
     has_left_nothing,
     namespaces_of,
     needs_namespaces,
@@ -86,6 +88,19 @@ def shaped(down: Direction = SLOW, up: Direction = FAST) -> Profile:
     return replace(NETWORK, down=down, up=up)
 
 
+@pytest.fixture(scope="module", params=EITHER_PRIVILEGE)
+def shared(request: pytest.FixtureRequest) -> Iterator[Testbed]:
+    with netns_testbed(NETWORK, request.param) as testbed:
+        yield testbed
+
+
+@pytest.fixture
+def testbed(shared: Testbed) -> Testbed:
+    """The study's, which tests share that leave it as they find it; its link is fresh."""
+    assert ask(shared[0], {"op": "link", "seed": 5}) == {"link": {}}
+    return shared
+
+
 @with_either_privilege
 @pytest.mark.usefixtures("real_time")
 def test_the_rate_holds(privilege: Privilege) -> None:
@@ -126,39 +141,33 @@ def test_a_flight_that_is_sent_in_one_call_crosses_the_link_packet_by_packet(pri
     assert (counters["packets"], counters["size_bytes"]) == (30, 30 * 1242)
 
 
-@with_either_privilege
-def test_full_packets_fit_through(privilege: Privilege) -> None:
-    with netns_testbed(NETWORK, privilege) as (_, ready):
-        told = flood(ready, 5, size=1472)
+def test_full_packets_fit_through(testbed: Testbed) -> None:
+    told = flood(testbed[1], 5, size=1472)
     assert (told["count"], told["sizes"]) == (5, [1472])
 
 
-@with_either_privilege
-def test_nothing_but_what_programs_send_is_on_the_link_and_nothing_leaves_it(privilege: Privilege) -> None:
-    with netns_testbed(NETWORK, privilege) as (process, ready):
-        flood(ready, 1)
-        counters = ask(process, {"op": "counters"})["counters"]
-        assert (counters["down"]["packets"], counters["up"]["packets"]) == (1, 1)
-        for role in ("server", "client"):
-            routes = run(*enter(ready["namespaces"][role]), "ip", "route").splitlines()
-            assert [route.split()[0] for route in routes] == ["198.18.0.0/24"]
+def test_nothing_but_what_programs_send_is_on_the_link_and_nothing_leaves_it(testbed: Testbed) -> None:
+    process, ready = testbed
+    flood(ready, 1)
+    counters = ask(process, {"op": "counters"})["counters"]
+    assert (counters["down"]["packets"], counters["up"]["packets"]) == (1, 1)
+    for role in ("server", "client"):
+        routes = run(*enter(ready["namespaces"][role]), "ip", "route").splitlines()
+        assert [route.split()[0] for route in routes] == ["198.18.0.0/24"]
 
 
-@with_either_privilege
-def test_a_fresh_link_has_counted_nothing(privilege: Privilege) -> None:
-    with netns_testbed(NETWORK, privilege) as (process, ready):
-        flood(ready, 60, all_come=False)
-        assert ask(process, {"op": "link", "seed": 5}) == {"link": {}}
-        counters = ask(process, {"op": "counters"})["counters"]
-        assert set(counters["down"].values()) | set(counters["up"].values()) == {0}
-        assert flood(ready, 3)["count"] == 3
+def test_a_fresh_link_has_counted_nothing(testbed: Testbed) -> None:
+    process, ready = testbed
+    flood(ready, 60, all_come=False)
+    assert ask(process, {"op": "link", "seed": 5}) == {"link": {}}
+    counters = ask(process, {"op": "counters"})["counters"]
+    assert set(counters["down"].values()) | set(counters["up"].values()) == {0}
+    assert flood(ready, 3)["count"] == 3
 
 
-@with_either_privilege
-def test_an_order_that_it_does_not_know_is_refused_and_it_goes_on(privilege: Privilege) -> None:
-    with netns_testbed(NETWORK, privilege) as (process, _):
-        assert ask(process, {"op": "dance"})["error"]["exit_code"] == 2
-        assert "counters" in ask(process, {"op": "counters"})
+def test_an_order_that_it_does_not_know_is_refused_and_it_goes_on(testbed: Testbed) -> None:
+    assert ask(testbed[0], {"op": "dance"})["error"]["exit_code"] == 2
+    assert "counters" in ask(testbed[0], {"op": "counters"})
 
 
 @with_either_privilege
@@ -186,11 +195,9 @@ def test_it_takes_everything_down_when_told_or_left(number: int | None, privileg
         assert inside.wait(10) != 0
 
 
-@with_either_privilege
-def test_ctrl_c_is_left_to_the_parent(privilege: Privilege) -> None:
-    with netns_testbed(NETWORK, privilege) as (process, _):
-        process.send_signal(signal.SIGINT)
-        assert "counters" in ask(process, {"op": "counters"})
+def test_ctrl_c_is_left_to_the_parent(testbed: Testbed) -> None:
+    testbed[0].send_signal(signal.SIGINT)
+    assert "counters" in ask(testbed[0], {"op": "counters"})
 
 
 @needs_namespaces
@@ -221,7 +228,7 @@ def test_kill_9_of_the_parent_leaves_nothing() -> None:
         assert parent.stdout is not None
         owner = int(parent.stdout.readline().split("-")[1])
         parent.kill()
-        assert eventually(lambda: has_left_nothing(owner))
+        assert wait_until(lambda: has_left_nothing(owner))
 
 
 @needs_namespaces

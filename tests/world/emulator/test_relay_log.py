@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from mixedsched.model.profile import CoDel, GilbertElliott, Profile, RandomLoss
+from tests.patience import wait_until
 from tests.world.emulator.relaying import counters, introduced, profile, relaying, started, udp
 
 PACKETS = 120  # sent at once: few enough for a socket to hold while the relay waits for a processor
@@ -48,7 +48,7 @@ def logged(network: Profile, folder: Path, seed: int = 1, most: int = 2 * PACKET
         for number in range(PACKETS):
             server.sendto(bytes(number), address)
         if most > PACKETS:
-            wait_for_lines(file, PACKETS)
+            assert wait_until(lambda: has_lines(file, PACKETS))
             most = sum(COPIES[line["fate"]] for line in lines(file))
         for _ in range(most):
             client.recv(1000)
@@ -148,13 +148,11 @@ def test_what_a_relay_has_handed_on_is_written_even_if_it_is_killed(tmp_path: Pa
     ):
         introduced(client, relay, server)
         log = tmp_path / "up.jsonl"
-        wait_for_lines(log, 1)  # an idle relay hands on what it has
+        assert wait_until(lambda: has_lines(log, 1))  # an idle relay hands on what it has
         process.kill()
         process.wait()
     assert [line["fate"] for line in lines(log)] == ["delivered"]
 
 
-def wait_for_lines(file: Path, count: int) -> None:
-    give_up_s = time.monotonic() + 20
-    while file.read_bytes().count(b"\n") < count and time.monotonic() < give_up_s:
-        time.sleep(0.02)
+def has_lines(file: Path, count: int) -> bool:
+    return file.read_bytes().count(b"\n") >= count

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
-
 from mixedsched.world.emulator.kernel._network import processes_held
 from mixedsched.world.emulator.kernel.namespaces import enter, existing_namespaces, sweep
 from mixedsched.world.emulator.kernel.privilege import Privilege
@@ -22,13 +20,9 @@ from mixedsched.world.emulator.kernel.registry import (
     read_ownerships,
     write_ownership,
 )
-from tests.world.emulator.privileged import (
-    eventually,
-    has_left_nothing,
-    needs_user_namespaces,
-    owner_words,
-    without_privilege,
-)
+from tests.families import has_ended
+from tests.patience import wait_until
+from tests.world.emulator.privileged import has_left_nothing, needs_user_namespaces, owner_words, without_privilege
 
 pytestmark = needs_user_namespaces
 
@@ -92,14 +86,6 @@ def daemon(process: subprocess.Popen[str]) -> int:
     return int(in_client(process, sys.executable, "-c", DAEMON))
 
 
-def has_ended(pid: int) -> bool:
-    """Also if nobody has taken note of it, as where the first process of the system does not."""
-    try:
-        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return True
-
-
 def test_who_enters_is_the_user_that_it_was_in_a_network_of_its_own() -> None:
     with owner() as process:
         uid, network = in_client(process, "sh", "-c", "id -u; readlink /proc/self/ns/net").split()
@@ -134,9 +120,9 @@ def test_what_runs_inside_goes_with_them_also_what_nobody_waits_for() -> None:
     with owner() as process:
         stubborn = subprocess.Popen([*client(process), "sh", "-c", "trap '' TERM; sleep 600 & wait"])
         lost = daemon(process)
-        assert eventually(lambda: len(processes_held(process.pid)) == 3)
+        assert wait_until(lambda: len(processes_held(process.pid)) == 3)
     assert stubborn.wait(10) == -signal.SIGKILL
-    assert eventually(lambda: has_ended(lost))
+    assert wait_until(lambda: has_ended(lost))
     assert has_left_nothing(process.pid)
 
 
@@ -149,7 +135,7 @@ def test_after_kill_9_nothing_but_processes_can_be_left_and_the_next_start_ends_
         assert (link.is_symlink(), link.exists()) == (True, False)  # it leads nowhere
         assert f"mixedsched-{process.pid}-client" in existing_namespaces()  # with somebody inside
         start_next()
-        assert eventually(lambda: has_ended(lost))
+        assert wait_until(lambda: has_ended(lost))
         assert has_left_nothing(process.pid)
 
 

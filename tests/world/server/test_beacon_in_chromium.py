@@ -16,6 +16,7 @@ import pytest
 
 from mixedsched.world.browser.find import find_chromium
 from tests.command import run
+from tests.patience import wait_until
 from tests.world.server.client import RunningServer, serving
 
 LIMIT_S = 60.0
@@ -65,9 +66,7 @@ def test_a_visits_first_and_largest_paint_are_in_the_memory(tmp_path: Path) -> N
             while "mixedsched-beacon" not in (line := server.next_line())["request"]["path"]:
                 assert time.monotonic() < until_s
             assert line["request"]["status"] == 204
-        until_s = time.monotonic() + LIMIT_S
-        while not pages(memory) and time.monotonic() < until_s:
-            time.sleep(0.2)
+        assert wait_until(lambda: pages(memory), LIMIT_S)
     (page,) = pages(memory)
     told = page["beacons"]
     assert told["visits"] == page["visits"] == 1

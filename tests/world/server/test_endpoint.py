@@ -15,6 +15,7 @@ import pytest
 from aioquic.buffer import Buffer  # type: ignore[attr-defined]
 from aioquic.quic.packet import QuicErrorCode, QuicPacketType, pull_quic_header
 
+from tests.sites.folders import write_files
 from tests.world.server.client import RunningServer, fetch, serving
 from tests.world.server.quic import Client
 
@@ -25,11 +26,10 @@ BIG_BYTES = 2_000_000
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("served") / "shop"
-    folder.mkdir()
-    (folder / "index.html").write_text("<!doctype html><p>shop")
-    (folder / "big.bin").write_bytes(os.urandom(BIG_BYTES))
-    return folder
+    return write_files(
+        tmp_path_factory.mktemp("served") / "shop",
+        {"index.html": "<!doctype html><p>shop", "big.bin": os.urandom(BIG_BYTES)},
+    )
 
 
 @pytest.fixture(scope="module")

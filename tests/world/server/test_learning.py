@@ -5,9 +5,7 @@ import random
 import sqlite3
 import subprocess
 import sys
-import time
 import zlib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,17 +24,11 @@ from mixedsched.world.server._first_packets import client_of
 from mixedsched.world.server._learning import Learning
 from mixedsched.world.store import open_memory
 from tests.core.learning.visits import renamed, requests, visit
+from tests.patience import wait_until
 from tests.world.server.client import fetch, serving
 
 SCHEME = configure("adaptive", SCHEMES, catalog.load_mapping)
 NAVIGATION = Request(0, "/", Kind.DOCUMENT, body_bytes=1000, navigates=True)
-
-
-def until(is_so: Callable[[], object]) -> bool:
-    end_s = time.monotonic() + 30
-    while not is_so() and time.monotonic() < end_s:
-        time.sleep(0.02)
-    return bool(is_so())
 
 
 def remembered(file: Path, path: str = "/") -> PageState | None:
@@ -49,7 +41,7 @@ def test_visits_are_remembered(tmp_path: Path) -> None:
     learning = Learning(file, pytest.fail)
     for _ in range(3):
         learning.join("127.0.0.1", SCHEME).recorder._take(visit())
-    assert until(lambda: (state := remembered(file)) is not None and state.memory.visits == 3)
+    assert wait_until(lambda: (state := remembered(file)) is not None and state.memory.visits == 3)
     learning.stop()
 
 
@@ -67,7 +59,7 @@ def test_a_reload_that_finds_all_unchanged_does_not_make_a_page_small(tmp_path: 
             fields["if_none_match"] = tag
         for _ in range(2):
             assert {answer.status for answer in fetch(server.port, *asked)} == {304}
-        assert until(lambda: (state := remembered(file)) is not None and state.memory.visits == 3)
+        assert wait_until(lambda: (state := remembered(file)) is not None and state.memory.visits == 3)
     state = remembered(file)
     assert state is not None
     assert state.memory.partial == 2
@@ -116,7 +108,7 @@ def test_serving_goes_on_with_the_safe_order_where_the_file_is_of_no_use_and_tha
     steering = learning.join("127.0.0.1", SCHEME)
     assert steering.scheme.place(NAVIGATION) == safe_turn(NAVIGATION)
     steering.recorder._take(visit())
-    assert until(lambda: said)
+    assert wait_until(lambda: said)
     assert "pages are served by what is known so far" in said[0]
     assert len(said) == 1
     learning.stop()
@@ -232,7 +224,7 @@ def test_visits_are_not_waited_for_while_another_process_holds_the_file_and_that
     learning = Learning(file, said.append)
     steering = learning.join("127.0.0.1", SCHEME)
     steering.recorder._take(visit())
-    assert until(lambda: said)
+    assert wait_until(lambda: said)
     assert "locked" in said[0]
     assert steering.scheme.place(NAVIGATION) == safe_turn(NAVIGATION)
     other.close()

@@ -30,6 +30,7 @@ from mixedsched.world.server.running import ServerFacts
 from mixedsched.world.server.schedule import MAX_RUNS, ScheduleInterval, ScheduleRecorder, StreamProgress
 from mixedsched.world.server.settings import LogSettings
 from tests.core.h3.traces import read_trace
+from tests.patience import until
 
 EPS = configure("eps", SCHEMES, catalog.load_mapping)
 CLIENT = NewClient("127.0.0.1", b"12345678", None)
@@ -219,9 +220,7 @@ class TestConnectionObservers:
                 (observer,) = events.decisions
                 observer.placed(0.0, 0, request(0), "u=2")
                 observer.scheduled(0.0, 0, 100, 0, 1)
-            async with asyncio.timeout(20):
-                while len(stretches) < connections:
-                    await asyncio.sleep(0.01)
+            await until(lambda: len(stretches) >= connections)
             watch.stop()
             return [interval.connection for interval in stretches]
 

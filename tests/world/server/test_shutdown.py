@@ -9,6 +9,7 @@ from subprocess import TimeoutExpired
 import pytest
 
 from mixedsched.core.h3.codes import ErrorCode
+from tests.sites.folders import write_files
 from tests.world.server.client import RunningServer, serving
 from tests.world.server.quic import Client
 
@@ -19,11 +20,10 @@ BIG_BYTES = 2_000_000
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("served") / "shop"
-    folder.mkdir()
-    (folder / "index.html").write_text("<!doctype html><p>shop")
-    (folder / "big.bin").write_bytes(os.urandom(BIG_BYTES))
-    return folder
+    return write_files(
+        tmp_path_factory.mktemp("served") / "shop",
+        {"index.html": "<!doctype html><p>shop", "big.bin": os.urandom(BIG_BYTES)},
+    )
 
 
 def slow_client(port: int) -> Client:

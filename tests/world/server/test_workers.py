@@ -13,6 +13,7 @@ import pytest
 
 from mixedsched.world.server.handover import CONNECTION_ID_BYTES, Handover, make_connection_id
 from mixedsched.world.system.udp import open_shared_udp_sockets, open_udp_socket
+from tests.sites.folders import write_files
 from tests.world.server.client import RunningServer, fetch, serving
 from tests.world.server.quic import Client
 
@@ -23,11 +24,10 @@ BIG_BYTES = 500_000
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("served") / "shop"
-    folder.mkdir()
-    (folder / "index.html").write_text("<!doctype html><p>shop")
-    (folder / "big.bin").write_bytes(os.urandom(BIG_BYTES))
-    return folder
+    return write_files(
+        tmp_path_factory.mktemp("served") / "shop",
+        {"index.html": "<!doctype html><p>shop", "big.bin": os.urandom(BIG_BYTES)},
+    )
 
 
 def workers_of(server: RunningServer) -> list[psutil.Process]:

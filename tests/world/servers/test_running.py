@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,8 @@ import pytest
 from mixedsched.errors import MixedschedError
 from mixedsched.world.server.site import ServedSite
 from mixedsched.world.servers import RunningProgram, levelled, read_choice, running_program
+from tests.families import has_ended
+from tests.patience import wait_until
 from tests.world.server.client import Answer, fetch
 from tests.world.servers.sites import (
     LONG_FIELD,
@@ -153,9 +154,9 @@ asyncio.run(main())
         assert parent.stdout is not None
         server, keeper = (int(word) for word in parent.stdout.readline().split())
         os.kill(parent.pid if victim == "parent" else keeper, number)
-        wait_until(lambda: not _is_there(server))
+        assert wait_until(lambda: has_ended(server))
         if victim == "parent":
-            wait_until(lambda: not list(tmp_path.glob("mixedsched-server-*")))
+            assert wait_until(lambda: not list(tmp_path.glob("mixedsched-server-*")))
         parent.kill()
 
 
@@ -179,17 +180,3 @@ def test_a_port_that_is_taken_is_an_error_with_what_the_server_says(tmp_path: Pa
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(MixedschedError, match=r"did not start.*address already in use"):
             asyncio.run(start(taken.getsockname()[1]))
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + 20.0
-    while not holds() and time.monotonic() < deadline_s:
-        time.sleep(0.02)
-    assert holds()
-
-
-def _is_there(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
-    except FileNotFoundError:
-        return False

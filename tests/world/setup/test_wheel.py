@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from mixedsched.lab.machine import own_versions
+from tests.command import run
 from tests.sites.folders import manifest, page, write_files
 from tests.world.setup.building import CHECKOUT, build
 from tests.world.setup.mirror import program
@@ -113,10 +114,8 @@ def test_a_wheel_made_of_the_source_distribution_is_the_same(wheel: Path, tmp_pa
 
 def test_lists_are_those_of_the_checkout(installed: Installation) -> None:
     for command in ("schemes", "mappings", "networks", "sites"):
-        here = subprocess.run(
-            [sys.executable, "-m", "mixedsched", command, "--json"], cwd=CHECKOUT, capture_output=True, check=True
-        )
-        assert {item["name"] for item in installed.json(command)} >= {item["name"] for item in json.loads(here.stdout)}
+        here = json.loads(run(command, "--json").stdout)
+        assert {item["name"] for item in installed.json(command)} >= {item["name"] for item in here}
     assert list(installed.folder.iterdir()) == []
 
 
