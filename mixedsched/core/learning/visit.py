@@ -1,6 +1,7 @@
 """A visit as the server sees it: which requests came when, with which signals, and when their responses left."""
 
 from dataclasses import dataclass, field
+from typing import Self
 
 from mixedsched.model.request import ChromiumPriority, Kind
 
@@ -62,6 +63,11 @@ class SeenNetwork:
     """How many packets in a row are lost at a time, on average."""
     latest_rtt_ms: float | None = None
     """The round trip of the packet that was acknowledged last."""
+
+    @classmethod
+    def of(cls, round_trips_ms: tuple[float, float] | None) -> Self:
+        """What the transport knows by itself: the shortest and the latest round trip."""
+        return cls() if round_trips_ms is None else cls(round_trips_ms[0], latest_rtt_ms=round_trips_ms[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,9 +109,7 @@ def play_stack(
     late, tells = network.down.may_reorder, visited is not None
     client = PageClient(discoveries, addresses, congestion_control, idle_s, reordered=late, tells=tells, raises=raises)
     configuration = _configuration(discoveries, congestion_control)
-    recorders = _recorders(
-        visited, lambda: SeenNetwork(session.quic.least_rtt_ms, latest_rtt_ms=session.quic.latest_rtt_ms)
-    )
+    recorders = _recorders(visited, lambda: SeenNetwork.of(session.quic.round_trips_ms))
     events = SessionEvents(lambda _: None, lambda _: None, served, decisions=recorders)
     trace: QlogTrace | None = None
     if qlog is not None:

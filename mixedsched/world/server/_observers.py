@@ -93,9 +93,7 @@ class ConnectionObservers:
         """There is a session now."""
         observed = self._observed.get(number)
         if observed is not None and observed.steering is not None:
-            observed.steering.connection = lambda: SeenNetwork(
-                session.quic.least_rtt_ms, latest_rtt_ms=session.quic.latest_rtt_ms
-            )
+            observed.steering.connection = lambda: SeenNetwork.of(session.quic.round_trips_ms)
 
     def close(self, number: int) -> None:
         """The connection is gone."""

@@ -296,16 +296,10 @@ class ScheduledConnection(CreditedConnection):
         return self._service.lateness.late_bytes
 
     @property
-    def least_rtt_ms(self) -> float | None:
-        """The shortest round trip so far; None before the first."""
-        shortest_s = self._loss._rtt_min
-        return shortest_s * 1000 if shortest_s < math.inf else None
-
-    @property
-    def latest_rtt_ms(self) -> float | None:
-        """The round trip of the packet that was acknowledged last, without the client's delay; None before the first."""
-        latest_s = self._loss._rtt_latest
-        return latest_s * 1000 if latest_s > 0 else None
+    def round_trips_ms(self) -> tuple[float, float] | None:
+        """The shortest so far, and the latest without the client's delay; None before the first."""
+        shortest_s, latest_s = self._loss._rtt_min, self._loss._rtt_latest
+        return (shortest_s * 1000, latest_s * 1000) if shortest_s < math.inf else None
 
     @property
     def request_stream_limit(self) -> int:
