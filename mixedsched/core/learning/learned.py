@@ -51,6 +51,8 @@ class LearnedPage:
     """How much is believed that an image is on the first screen, by id."""
     guesses: tuple[Guess, ...]
     needs: PaintNeeds
+    is_told: bool
+    """Whether browsers report their paints."""
 
     @classmethod
     def of(cls, memory: PageMemory, model: BrowserModel = IDEAL) -> Self | None:
@@ -62,13 +64,13 @@ class LearnedPage:
         if not roles or roles[0].kind is not Kind.DOCUMENT:
             return None
         by_id = {str(role.number): role for role in roles}
-        beacons = sum(role.largest for role in roles)
+        beacons = memory.textual + sum(role.largest for role in roles)
         any_raised = any(role.raised > 0.3 * role.weight for role in roles)
         seen = {name: _seen(role, any_raised) for name, role in by_id.items() if role.kind is Kind.IMAGE}
         resources = _resources(roles, seen, model)
         page = Page(format=PAGE_FORMAT, name=memory.path, resources=resources)
         needs = PaintNeeds.of(page)
-        return cls(page, by_id, seen, _guesses(by_id, seen, beacons), needs)
+        return cls(page, by_id, seen, _guesses(by_id, seen, beacons), needs, beacons > 0)
 
     @property
     def awaited(self) -> frozenset[str]:
@@ -102,23 +104,26 @@ def _seen(role: PageRole, any_raised: bool) -> float:
 
 
 def _guesses(roles: Mapping[str, PageRole], seen: Mapping[str, float], beacons: float) -> tuple[Guess, ...]:
-    """Each image alone, and all of the first screen together; beliefs add up to 1."""
+    """Text, each image alone, and all of the first screen together; beliefs add up to 1. beacons: how many there were."""
     if not seen:
         return (Guess((), 1.0),)
     likely = {name: belief * math.sqrt(roles[name].size_bytes + 1) for name, belief in seen.items() if belief > 0}
     total = sum(likely.values()) or 1.0
     shares = {name: value / total for name, value in likely.items()}
     trust = beacons / (beacons + 0.5)  # of beacons against what is inferred
+    textual = 0.0
     if beacons:
-        named = {name: roles[name].largest / beacons for name in roles}
+        named = {name: role.largest / beacons for name, role in roles.items()}
+        textual = trust * max(0.0, 1 - sum(named.values()))
         shares = {name: (1 - trust) * share + trust * named.get(name, 0.0) for name, share in shares.items()}
         shares |= {name: trust * share for name, share in named.items() if share and name not in shares}
     screen = tuple(name for name in roles if seen.get(name, 0.0) >= SEEN)
     all_seen = ALL_SEEN * (1 - trust) if screen else 0.0
     most = sorted(shares, key=lambda name: (-shares[name], name))[:MAX_GUESSES]
     total = sum(shares[name] for name in most) or 1.0
-    guesses = [Guess((name,), (1 - all_seen) * shares[name] / total) for name in most]
-    return (*guesses, Guess(screen, all_seen)) if all_seen else tuple(guesses)
+    guesses = [Guess((name,), (1 - all_seen - textual) * shares[name] / total) for name in most]
+    others = (Guess(screen, all_seen), Guess((), textual))
+    return (*guesses, *(guess for guess in others if guess.belief > 0))
 
 
 def _resources(roles: list[PageRole], seen: Mapping[str, float], model: BrowserModel) -> tuple[Resource, ...]:

@@ -107,6 +107,8 @@ class PageMemory:
     """How many visits came before the page was learned anew the last time."""
     relearned: int = 0
     """How often the page was learned anew."""
+    textual: float = 0.0
+    """How often a beacon named no image of the page as the largest element, aged."""
     roles: dict[int, PageRole] = field(default_factory=dict)
     next_number: int = 0
 
@@ -180,7 +182,7 @@ class PageMemory:
     def _forget(self) -> None:
         """The page has changed."""
         self.roles.clear()
-        self.weight, self.strange, self.lacking = 0.0, 0, 0
+        self.weight, self.strange, self.lacking, self.textual = 0.0, 0, 0, 0.0
         self.relearned += 1
         self.learned_from = self.visits
 
@@ -200,6 +202,8 @@ class PageMemory:
             role.age(self.weight / before if number in silent and before else KEEPS)
             if not silent:
                 role.largest *= KEEPS
+        if not silent:
+            self.textual *= KEEPS
 
     def _note(self, visit: Visit, place: int, number: int | None) -> int | None:
         """The number of the request's role, which is made if it is new. None if there is no room for it, or no size of it."""
@@ -243,7 +247,10 @@ class PageMemory:
             role.parents = dict(kept)
 
     def _note_beacon(self, visit: Visit, numbers: list[int | None]) -> None:
-        if visit.beacon is None or visit.beacon.largest is None:
+        if visit.beacon is None:
+            return
+        if visit.beacon.largest is None:
+            self.textual += 1
             return
         for item, number in zip(visit.requests, numbers, strict=True):
             if item.path == visit.beacon.largest and number is not None:
@@ -265,19 +272,25 @@ class PageMemory:
 
     def to_dict(self) -> dict[str, Any]:
         counts = [self.visits, round(self.weight, 4), self.partial, self.strange, self.relearned, self.next_number]
-        counts += [self.lacking, self.learned_from]
+        counts += [self.lacking, self.learned_from, round(self.textual, 4)]
         return {"path": self.path, "counts": counts, "roles": [role.to_list() for role in self.roles.values()]}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """Raises ValueError, KeyError, TypeError or IndexError for what is none."""
-        # The last two are newer: a file without them counts from its beginning.
-        counts = [*facts["counts"], 0, 0][:8]
-        visits, weight, partial, strange, relearned, next_number, lacking, learned_from = counts
+        # The last three are newer: a file without them counts from its beginning.
+        counts = [*facts["counts"], 0, 0, 0][:9]
+        visits, weight, partial, strange, relearned, next_number, lacking, learned_from, textual = counts
         roles = [PageRole.from_list(item) for item in facts["roles"][:MAX_ROLES]]
         return cls(
             *(str(facts["path"]), int(visits), float(weight), int(partial), int(strange), int(lacking)),
-            *(int(learned_from), int(relearned), {role.number: role for role in roles}, int(next_number)),
+            *(
+                int(learned_from),
+                int(relearned),
+                float(textual),
+                {role.number: role for role in roles},
+                int(next_number),
+            ),
         )
 
 

@@ -50,15 +50,19 @@ class OrderRecipe:
 SAFE_RECIPE = OrderRecipe(others_last=False)
 
 
-def first_round() -> list[OrderRecipe]:
-    """How the document goes."""
-    kinds: tuple[Document, ...] = ("needed", "staged", "head", "gradual", "patient")
+def first_round(*, is_told: bool) -> list[OrderRecipe]:
+    """How the document goes.
+
+    is_told: whether browsers report their paints. As long as they do not, no more of it goes first than is safe: nobody would
+    notice that the first paint comes later.
+    """
+    kinds: tuple[Document, ...] = ("needed", "staged", "head", "gradual", "patient") if is_told else ("gradual",)
     return [SAFE_RECIPE, *(OrderRecipe(document, "value") for document in kinds)]
 
 
-def next_round(best: OrderRecipe) -> list[OrderRecipe]:
-    """How images and fonts go, with the best document so far."""
-    document: Document = "staged" if best.document == "safe" else best.document
+def next_round(best: OrderRecipe, *, is_told: bool) -> list[OrderRecipe]:
+    """How images and fonts go, with the best document so far. is_told: as for `first_round`."""
+    document: Document = best.document if best.document != "safe" else "staged" if is_told else "gradual"
     return [
         OrderRecipe(document, "likely"),
         OrderRecipe(document, "request"),

@@ -67,10 +67,10 @@ def search(
         quick.add(Discoveries.of(page, model, awaited), pipe, 1.0)
     for profile, share in usually:
         quick.add(Discoveries.of(with_round_trips(page, profile.rtt_ms), model, awaited), pipe_of(profile), share)
-    for recipe in first_round():
+    for recipe in first_round(is_told=learned.is_told):
         if recipe.name not in left:
             quick.try_out(recipe)
-    for recipe in next_round(quick.best):
+    for recipe in next_round(quick.best, is_told=learned.is_told):
         if recipe.name not in left:
             quick.try_out(recipe)
     trials = quick

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.memory import MAX_OFFSETS, MAX_PARENTS, MAX_ROLES, PageMemory
-from mixedsched.core.learning.visit import Visit
+from mixedsched.core.learning.visit import Beacon, Visit
 from mixedsched.model.request import ChromiumPriority, Kind
 from tests.core.learning.visits import other_page, renamed, requests, seen, visit
 from tests.examples import examples
@@ -193,3 +193,17 @@ def test_what_a_client_had_is_judged_by_the_round_trip_of_that_moment() -> None:
         (image,) = [role for role in memory.roles.values() if role.path == "/late.jpg"]
         offsets += image.offsets
     assert offsets == [10_000, 5000]
+
+
+def test_reports_that_the_largest_element_is_no_image_are_believed() -> None:
+    """Else an order would be searched by which images come early that nobody waits for."""
+    told = taught(*[replace(visit(), beacon=Beacon(500.0, 500.0))] * 4)
+    learned = LearnedPage.of(PageMemory.from_dict(told.to_dict()))
+    assert learned is not None
+    assert learned.is_told
+    assert max(learned.guesses, key=lambda guess: guess.belief).ids == ()
+    assert sum(guess.belief for guess in learned.guesses) == pytest.approx(1)
+    silent = LearnedPage.of(taught(*[visit()] * 4))
+    assert silent is not None
+    assert not silent.is_told
+    assert () not in {guess.ids for guess in silent.guesses}

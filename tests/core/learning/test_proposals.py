@@ -11,7 +11,8 @@ from mixedsched.core.schedulers.inferred import LevelTurns, levels, safe_turn
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 from tests.core.learning.visits import requests, seen, visit
 
-RECIPES = [*first_round(), *(recipe for best in first_round() for recipe in next_round(best))]
+FIRST = first_round(is_told=True)
+RECIPES = [*FIRST, *(recipe for best in FIRST for recipe in next_round(best, is_told=True))]
 
 
 def learned() -> LearnedPage:
@@ -58,3 +59,9 @@ def test_gradually_no_more_of_the_document_goes_first_than_is_safe() -> None:
         (until_bytes, first) == safe_turn(Request(0, "/", Kind.DOCUMENT)).early[0] == (levels.HEAD_BYTES, levels.HEAD)
     )
     assert levels.BLOCKING < second < levels.SMALL < turn.level
+
+
+def test_as_long_as_nobody_reports_no_more_of_the_document_goes_first_than_is_safe() -> None:
+    first = first_round(is_told=False)
+    assert {recipe.document for recipe in first} == {"safe", "gradual"}
+    assert {recipe.document for best in first for recipe in next_round(best, is_told=False)} == {"gradual"}

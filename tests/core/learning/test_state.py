@@ -68,7 +68,9 @@ def test_a_request_that_is_not_known_goes_where_the_safe_order_puts_it() -> None
 
 
 @pytest.mark.parametrize(
-    "recipe", [*first_round(), *next_round(OrderRecipe("staged", "value"))], ids=lambda item: item.name
+    "recipe",
+    [*first_round(is_told=True), *next_round(OrderRecipe("staged", "value"), is_told=True)],
+    ids=lambda item: item.name,
 )
 def test_orders_are_read_back_as_they_were(recipe: OrderRecipe) -> None:
     order = plan(known(), recipe)

@@ -202,7 +202,11 @@ def test_a_large_page_with_more_orders_than_there_is_room_for_keeps_the_best(tmp
         assert state is not None
         learned = LearnedPage.of(state.memory)
         assert learned is not None
-        recipes = [recipe for recipe in (*first_round(), *next_round(OrderRecipe("staged"))) if recipe != SAFE_RECIPE]
+        recipes = [
+            recipe
+            for recipe in (*first_round(is_told=True), *next_round(OrderRecipe("staged"), is_told=True))
+            if recipe != SAFE_RECIPE
+        ]
         found = [Proposal(plan_of(recipe, learned), 1.0, 0.9) for recipe in recipes[:9]]
         kept = store.change("/", 1.0, lambda state: state.propose(found))
         state = store.page("/")
