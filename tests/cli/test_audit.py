@@ -57,4 +57,4 @@ def test_a_site_that_is_none_is_refused(tmp_path: Path) -> None:
 
 def test_help_has_an_example() -> None:
     told = " ".join(CliRunner().invoke(app, ["audit", "--help"]).output.split())
-    assert "Example: mixedsched audit https://example.org --networks 4g,slow-4g --budget 10m --baseline" in told
+    assert "Examples: mixedsched audit https://example.org --networks 4g,slow-4g --budget 10m --baseline" in told

@@ -36,7 +36,7 @@ def test_sites_beyond_two_per_cent_are_counted(tmp_path: Path) -> None:
 def test_places_that_did_not_end_are_told_and_networks_without_any_are_left_out(tmp_path: Path) -> None:
     failed = {"site": "b", "link": "vgprio-bw10-loss2", "seed": 1, "error": "no load of the page ever ends"}
     page = told(tmp_path, [place("a", 900.0), failed])
-    assert "1 did not end" in page
+    assert "Places that did not end: 1." in page
     assert "10 Mbit/s, 10 ms" not in page
 
 
