@@ -17,6 +17,7 @@ import pytest
 from mixedsched.world.browser.find import find_chromium
 from tests.command import run
 from tests.patience import wait_until
+from tests.world.browser.h3_site import noise_png
 from tests.world.server.client import RunningServer, serving
 
 LIMIT_S = 60.0
@@ -56,9 +57,8 @@ def pages(memory: Path) -> list[dict[str, Any]]:
 def test_a_visits_first_and_largest_paint_are_in_the_memory(tmp_path: Path) -> None:
     site, memory = tmp_path / "shop", tmp_path / "memory.sqlite"
     site.mkdir()
-    square = '<rect width="300" height="300" fill="red"/>'
-    (site / "hero.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg" width="300" height="300">{square}</svg>')
-    (site / "index.html").write_text('<!doctype html><title>shop</title><p>shop</p><img src="hero.svg">')
+    (site / "hero.png").write_bytes(noise_png(300, 300, seed=1))  # a plain one has too few bits to be a candidate
+    (site / "index.html").write_text('<!doctype html><title>shop</title><p>shop</p><img src="hero.png">')
     options = ("--scheme", "adaptive", "--memory", str(memory), "--beacon", "--idle-timeout", "5s")
     with serving(site, *options) as server:
         with browsing(server, tmp_path / "profile"):
@@ -71,6 +71,6 @@ def test_a_visits_first_and_largest_paint_are_in_the_memory(tmp_path: Path) -> N
     told = page["beacons"]
     assert told["visits"] == page["visits"] == 1
     assert 0 < told["fcp_ms"] <= told["lcp_ms"] < LIMIT_S * 1000
-    assert {role["path"]: role["largest"] for role in page["roles"]}["/hero.svg"] > 0.5
+    assert {role["path"]: role["largest"] for role in page["roles"]}["/hero.png"] > 0.5
     shown = run("memory", "show", memory).stdout
     assert f"FCP {told['fcp_ms']:.0f} ms, LCP {told['lcp_ms']:.0f} ms" in shown
