@@ -82,9 +82,8 @@ def plan_of(recipe: OrderRecipe, learned: LearnedPage) -> OrderPlan:
     roles = []
     for item in learned.page.resources:
         turn, why = _turn(item, recipe, learned, waited, images)
-        turn = replace(
-            turn, client=None, if_firefox=None
-        )  # what is learned is for all; a plan says nothing of who asks
+        # What is learned is for all: were one turn to say which client asks, the connection would be served as that one's.
+        turn = replace(turn, client=None, if_firefox=None)
         role = learned.roles[item.id]
         roles.append(
             PlannedRole(role.path, role.kind, role.size_bytes, role.priority, round(role.position, 2), turn, why)

@@ -62,20 +62,18 @@ def search(
         return []
     page, awaited = learned.page, learned.awaited
     usually = [] if pipe is not None else [(item.profile, share) for item, share in usual(classes)]
-    quick = _Trials(learned, model, goes_on)
+    quick = _Trials(learned, model, goes_on, left)
     if pipe is not None:
         quick.add(Discoveries.of(page, model, awaited), pipe, 1.0)
     for profile, share in usually:
         quick.add(Discoveries.of(with_round_trips(page, profile.rtt_ms), model, awaited), pipe_of(profile), share)
     for recipe in first_round(is_told=learned.is_told):
-        if recipe.name not in left:
-            quick.try_out(recipe)
+        quick.try_out(recipe)
     for recipe in next_round(quick.best, is_told=learned.is_told):
-        if recipe.name not in left:
-            quick.try_out(recipe)
+        quick.try_out(recipe)
     trials = quick
     if usually:
-        trials, discoveries = _Trials(learned, model, goes_on), Discoveries.of(page, model, awaited)
+        trials, discoveries = _Trials(learned, model, goes_on, left), Discoveries.of(page, model, awaited)
         for profile, share in usually:
             trials.add(discoveries, profile, share)
         for recipe in quick.to_refine():
@@ -86,7 +84,7 @@ def search(
     places = (
         [next(at for at, own in enumerate(classes) if own is item) for item, _ in usual(classes)] if usually else []
     )
-    found = [trials.proposal(recipe, places, least) for recipe in trials.ranked() if recipe.name not in left]
+    found = [trials.proposal(recipe, places, least) for recipe in trials.ranked()]
     useful = [
         item
         for item in found
@@ -108,10 +106,13 @@ def _is_good(fcp_ratio: float, lcp_ratio: float, least: float) -> bool:
 class _Trials:
     """Recipes and what simulation says of them."""
 
-    def __init__(self, learned: LearnedPage, model: BrowserModel, goes_on: Callable[[], bool]) -> None:
+    def __init__(
+        self, learned: LearnedPage, model: BrowserModel, goes_on: Callable[[], bool], left: Collection[str]
+    ) -> None:
         self._learned = learned
         self._model = model
         self._goes_on = goes_on
+        self._left = left
         self._scheme = adaptive_scheme()
         self._networks: list[tuple[Discoveries, Profile | PipeOptions, float]] = []
         self._logs: dict[OrderRecipe, tuple[float, float]] = {}  # mean logarithms of FCP and LCP
@@ -155,7 +156,7 @@ class _Trials:
         return Proposal(self._plans[recipe], *ratios, by_network, _is_good(*ratios, least))
 
     def try_out(self, recipe: OrderRecipe) -> None:
-        if recipe in self._logs or not self._goes_on():
+        if recipe in self._logs or recipe.name in self._left or not self._goes_on():
             return
         plan = plan_of(recipe, self._learned)
         turns = tuple(role.turn for role in plan.roles)
