@@ -10,15 +10,16 @@ average over nine moments of each scenario.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks._command import parser_of, say_all
-from benchmarks._real_servers import HOST_NAME, REAL_SERVERS, RealServer, running
 from mixedsched.core.h3.conform import wire
 from mixedsched.core.h3.conform.seen import SeenConnection
 from mixedsched.core.schedulers import SCHEMES
@@ -28,7 +29,10 @@ from mixedsched.model.scheme import configure
 from mixedsched.report.papers.script import Countdown, run_script, tell
 from mixedsched.world import catalog
 from mixedsched.world.client.talk import Talk
+from mixedsched.world.server.site import ServedSite, SiteEntry
+from mixedsched.world.servers import KINDS, FoundServer, find_server, running_program
 
+HOST_NAME = "site.test"
 RATE_BYTES_PER_S = 1_000_000
 PACKET_BYTES = 1200
 SIZES_KB = [size for size in range(15, 301, 15) if size != 120]
@@ -77,34 +81,49 @@ def main() -> None:
     parser.add_argument("--scenarios", type=int, default=200, help="that each server is asked")
     parser.add_argument("--seed", type=int, default=1, help="of the scenarios")
     parser.add_argument("--bare", action="store_true", help="all at once on a fresh connection, without the document")
-    parser.add_argument("--only", choices=[server.name for server in REAL_SERVERS], help="one server")
+    parser.add_argument("--only", choices=sorted(KINDS), help="one server")
     parser.add_argument("--json", type=Path, help="a file for all outcomes")
     options = parser.parse_args()
     told: dict[str, list[dict[str, object]]] = {}
     with tempfile.TemporaryDirectory() as name:
         files = Path(name)
         write_files(files)
-        for server in REAL_SERVERS:
-            if options.only not in (None, server.name):
+        for kind in KINDS.values():
+            if options.only not in (None, kind.name):
                 continue
-            program = server.find()
-            if program is None:
-                tell(f"{server.name}: not found")
+            found = find_server(kind)
+            if not found.is_usable:
+                tell(f"{kind.name}: not found")
                 continue
-            outcomes = _outcomes(server, program, files, options.scenarios, options.seed, is_bare=options.bare)
-            say_all(_found(server, outcomes))
-            told[server.name] = [asdict(item) for item in outcomes]
+            outcomes = _outcomes(found, files, options.scenarios, options.seed, is_bare=options.bare)
+            say_all(_summary(found, outcomes))
+            told[kind.name] = [asdict(item) for item in outcomes]
     if options.json is not None:
         options.json.write_text(json.dumps(told, indent=1) + "\n")
 
 
-def _outcomes(server: RealServer, program: Path, files: Path, count: int, seed: int, *, is_bare: bool) -> list[Outcome]:
+def _outcomes(found: FoundServer, files: Path, count: int, seed: int, *, is_bare: bool) -> list[Outcome]:
     rng, countdown, outcomes = random.Random(seed), Countdown(count), []
-    with running(server, program, files) as port:
+    with running(found, files) as port:
         for _ in range(count):
-            outcomes.append(outcome_of(server, port, Scenario.drawn(rng, is_bare=is_bare)))
-            countdown.done(f"{server.name}: {outcomes[-1].scenario}")
+            outcomes.append(outcome_of(found.kind.stand_in, port, Scenario.drawn(rng, is_bare=is_bare)))
+            countdown.done(f"{found.kind.name}: {outcomes[-1].scenario}")
     return outcomes
+
+
+@contextmanager
+def running(found: FoundServer, files: Path) -> Iterator[int]:
+    """The UDP port on which a server serves the files of a folder. Raises MixedschedError if it does not start."""
+    entries = {f"/{file.name}": SiteEntry(file, "application/octet-stream", None) for file in sorted(files.iterdir())}
+    site = ServedSite("files", f"https://{HOST_NAME}/", (HOST_NAME,), {HOST_NAME: entries}, None, 1)
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        program = running_program(f"@{found.kind.name}", found, site, "127.0.0.1")
+        started = runner.run(stack.enter_async_context(program))
+        try:
+            yield started.address[1]
+        finally:
+            runner.run(stack.aclose())
 
 
 def write_files(folder: Path) -> None:
@@ -113,9 +132,9 @@ def write_files(folder: Path) -> None:
         (folder / f"f{size}.bin").write_bytes(random.Random(size).randbytes(size * 1000))
 
 
-def outcome_of(server: RealServer, port: int, scenario: Scenario) -> Outcome:
+def outcome_of(model_spec: str, port: int, scenario: Scenario) -> Outcome:
     """Ask the server that runs on this port, and its model."""
-    real, model = _real_order(port, scenario), model_order(server.model, scenario)
+    real, model = _real_order(port, scenario), model_order(model_spec, scenario)
     return Outcome(str(scenario), _text(real), _text(model), _ends(real) == _ends(model), shares_differ(real, model))
 
 
@@ -201,12 +220,13 @@ def _text(order: Order) -> str:
     return text
 
 
-def _found(server: RealServer, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _summary(found: FoundServer, outcomes: Sequence[Outcome]) -> Iterator[str]:
     """What is told of a server."""
     same = sum(item.is_same_end for item in outcomes)
     differ = sum(item.shares_differ for item in outcomes) / len(outcomes)
+    version = found.version.name if found.version is not None else "?"
     yield (
-        f"{server.name} ({server.model}): the same order of completion in {same} of {len(outcomes)} "
+        f"{found.kind.name} {version} ({found.kind.stand_in}): the same order of completion in {same} of {len(outcomes)} "
         f"({same / len(outcomes):.1%}); parts differ by {differ:.1%} on average"
     )
     for item in [item for item in outcomes if not item.is_same_end][:5]:

@@ -134,6 +134,8 @@ class Request:
     """Path (with query) of the document or style sheet that the client names as referrer, on the same host."""
     update: Priority | None = None
     """The client's PRIORITY_UPDATE after its request had arrived; None without one."""
+    asked: Priority | None = None
+    """What the client had wanted before `update`; None without one."""
     is_prefetch: bool = False
     """Whether the browser fetches it in advance, for a page that may be shown later."""
     is_unsent: bool = False

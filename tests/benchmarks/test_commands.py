@@ -17,7 +17,6 @@ import pytest
 from benchmarks import __main__ as short
 from benchmarks import _processes, edge, memory
 from benchmarks._command import HOME
-from benchmarks._real_servers import RealServer, running
 from benchmarks.study_report import cost_of
 from mixedsched.errors import ExitCode, MissingPartError, MixedschedError
 
@@ -98,15 +97,6 @@ def test_a_web_server_that_does_not_start_is_told_with_its_words(
     program.chmod(0o755)
     monkeypatch.setattr(edge, "NGINX", str(program))
     with pytest.raises(MixedschedError, match=r"nginx did not start: no user www-data"), edge.nginx(tmp_path):
-        pass
-
-
-def test_another_server_that_does_not_start_is_told_with_its_words(tmp_path: Path) -> None:
-    server = RealServer("@shell", "", lambda program, *_: (str(program), "-c", "echo no certificate >&2; exit 1"))
-    with (
-        pytest.raises(MixedschedError, match=r"@shell did not start: no certificate"),
-        running(server, Path("/bin/sh"), tmp_path),
-    ):
         pass
 
 

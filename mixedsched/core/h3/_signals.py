@@ -62,7 +62,7 @@ class Signal:
     client: Priority
     by: SignalledBy  # how the client said so; `default` if it did not
     server: PriorityParameters = NOTHING  # the `priority` field of the site's response
-    is_late: bool = False  # whether the client changed its mind after its request had come
+    asked: Priority | None = None  # what the client wanted when its request came, if it has changed its mind since
 
     @property
     def priority(self) -> Priority:
@@ -74,15 +74,21 @@ class Signal:
         """Whether the client or the site said anything."""
         return self.by != "default" or self.server != NOTHING
 
+    @property
+    def is_late(self) -> bool:
+        """Whether the client changed its mind after its request had come."""
+        return self.asked is not None
+
     def updated(self, client: Priority) -> Signal:
         """The signal after a PRIORITY_UPDATE, which replaces all of the client's parameters."""
-        return Signal(client, "update", self.server, self.is_late or client != self.client)
+        changed = self.client if client != self.client else None
+        return Signal(client, "update", self.server, self.asked if self.asked is not None else changed)
 
     def answered(self, fields: Headers) -> Signal:
         """The signal with the site's parameters from its response, several `priority` lines read as one dictionary."""
         lines = [value for name, value in fields if name == b"priority"]
         parameters = parse_parameters(b", ".join(lines)) if lines else None
-        return self if parameters is None else Signal(self.client, self.by, parameters, self.is_late)
+        return self if parameters is None else Signal(self.client, self.by, parameters, self.asked)
 
 
 class Signals:

@@ -80,6 +80,7 @@ class ServerExchange:
             navigates=head.field(b"sec-fetch-dest") == "document",
             is_found=response.status < 400 and not response.missed,
             referrer=_path_of(head.field(b"referer"), head.authority),
+            asked=self.signal.asked,
             update=self.signal.client if self.signal.is_late else None,
             is_prefetch="prefetch" in (head.field(b"sec-purpose") or head.field(b"purpose") or ""),
             is_unsent=response.status == 304 or head.method == "HEAD",

@@ -1,12 +1,13 @@
 """Parts shared by schemes of Gupta & Bartos: non-incremental delivery, shares by urgency, and placing by a mapping table."""
 
+from dataclasses import replace
 from itertools import count
 
 from mixedsched.core.schedulers._fair import ByteFair
 from mixedsched.core.schedulers._queue import KeyedHeap
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.priority import URGENCY_MAX, Priority
-from mixedsched.model.request import Request
+from mixedsched.model.request import Request, chromium_priority_of
 from mixedsched.model.scheme import Parameter, Values
 
 ALPHA = Parameter(
@@ -163,6 +164,13 @@ class UrgencyShares:
 def by_latest_word(request: Request, mapping: PriorityMapping | None, values: Values) -> Priority:
     """By the mapping, which represents the site's priorities, until the client sends another priority: then by that."""
     return request.update if request.update is not None else by_mapping(request, mapping, values)
+
+
+def by_first_word(request: Request, mapping: PriorityMapping | None, values: Values) -> Priority:
+    """By the mapping, as if the client had never changed its mind."""
+    if request.asked is not None:
+        request = replace(request, signal=request.asked, chromium_priority=chromium_priority_of(request.asked))
+    return by_mapping(request, mapping, values)
 
 
 def by_mapping(request: Request, mapping: PriorityMapping | None, _values: Values) -> Priority:

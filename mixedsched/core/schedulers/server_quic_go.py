@@ -5,49 +5,27 @@ docs/servers.md. Left out: lost data goes before all new data; a PRIORITY_UPDATE
 signal, responses are incremental (Chromium signals every request, so simulated ones do).
 """
 
-from collections import deque
-
+from mixedsched.core.schedulers._blocks_and_ring import BlocksAndRing
 from mixedsched.core.schedulers._gupta import by_mapping
-from mixedsched.core.schedulers._queue import KeyedHeap
 from mixedsched.core.schedulers._urgency import UrgencyLevels
 from mixedsched.model.scheme import SERVERS, Scheme
 
 
-class _Alternating:
-    """The whole response of the lowest stream ID, and a ring of the shared ones, by turns of a packet each."""
+class _Alternating(BlocksAndRing):
+    """By turns of a packet each."""
 
     def __init__(self) -> None:
-        self._blocks: KeyedHeap[int] = KeyedHeap()
-        self._ring: deque[int] = deque()
+        super().__init__()
         self._is_turn_of_ring = False
 
-    def __len__(self) -> int:
-        return len(self._blocks) + len(self._ring)
-
-    def enter(self, stream_id: int, incremental: bool) -> None:
-        if incremental:
-            self._ring.append(stream_id)
-        else:
-            self._blocks.push(stream_id, 0)
-
-    def leave(self, stream_id: int, incremental: bool) -> None:
-        if incremental:
-            self._ring.remove(stream_id)
-        else:
-            self._blocks.discard(stream_id)
-
-    def forget(self, stream_id: int) -> None:
-        """Nothing is kept of those that are not ready."""
-
     def first(self) -> int | None:
-        if self._ring and (self._is_turn_of_ring or not self._blocks):
-            return self._ring[0]
-        return self._blocks.first()
+        if self.ring and (self._is_turn_of_ring or not self.blocks):
+            return self.ring[0]
+        return self.blocks.first()
 
-    def sent(self, stream_id: int, incremental: bool, size_bytes: int) -> None:  # noqa: ARG002 - packets count
+    def sent(self, stream_id: int, incremental: bool, size_bytes: int) -> None:
+        super().sent(stream_id, incremental, size_bytes)
         self._is_turn_of_ring = not incremental
-        if incremental and self._ring and self._ring[0] == stream_id:
-            self._ring.rotate(-1)
 
 
 SCHEMES = (

@@ -9,7 +9,7 @@ from mixedsched.lab.play.task import read_schemes
 from tests.core.schedulers.wire import Wire, placed
 
 
-@pytest.mark.parametrize("spec", ["nghttp3", "h2o", "quic-go", "envoy", "lsquic"])
+@pytest.mark.parametrize("spec", ["nghttp3", "h2o", "quic-go", "envoy", "lsquic", "quiche"])
 def test_all_but_nginx_send_the_most_urgent_first(spec: str) -> None:
     assert Wire(f"server-{spec}", "A3:u=5 B3:u=1 C3:u=3").next(9) == "BBBCCCAAA"
 
@@ -21,6 +21,7 @@ def test_all_but_nginx_send_the_most_urgent_first(spec: str) -> None:
         ("h2o", "AAAABBBB"),
         ("quic-go", "AAAABBBB"),
         ("lsquic", "AAAABBBB"),
+        ("quiche", "AAAABBBB"),
         ("envoy", "AAAABBBB"),  # a turn is 16 kB
         ("nginx", "AAAABBBB"),  # as is a window of 64 KiB
         ("nginx:stream_buffer_bytes=2800", "AABBAABB"),
@@ -38,6 +39,7 @@ def test_whole_responses_of_one_urgency(spec: str, order: str) -> None:
         ("h2o", "ABCABCABC"),
         ("quic-go", "ABCABCABC"),
         ("lsquic", "ABCABCABC"),
+        ("quiche", "ABCABCABC"),
         ("envoy", "AAABBBCCC"),
     ],
 )
@@ -52,6 +54,7 @@ def test_shared_responses_of_one_urgency(spec: str, order: str) -> None:
         ("h2o", "ABBBAAA"),
         ("quic-go", "BABABAA"),
         ("lsquic", "BBBAAAA"),
+        ("quiche", "BBBAAAA"),
     ],
 )
 def test_whole_beside_shared_responses(spec: str, order: str) -> None:

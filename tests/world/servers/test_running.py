@@ -32,7 +32,7 @@ from tests.world.servers.sites import (
 )
 
 SERVERS = ("caddy", "gtlsserver", "quic-go", "nginx", "h2o", "quiche")
-CONFIGURED = ("caddy", "quic-go", "nginx")
+CONFIGURED = ("caddy", "quic-go", "quiche", "nginx")
 
 
 def answers(spec: str, site: ServedSite, *requests: tuple[str, str, dict[str, str]]) -> list[Answer]:
