@@ -22,7 +22,7 @@ help:
 	@echo "make wheel   dist/*.whl, to be installed with pipx, uv or pip where there is no checkout"
 	@echo "make bench   the short benchmarks; each of benchmarks/ is a command: python -m benchmarks.NAME --help"
 	@echo "make sites   fetches and builds all bundled sites, about 100 MB to download"
-	@echo "make lab     setup, and what the kernel's links, the router VM and tests of shipped files need: iproute2, QEMU, four web servers, gtlsclient, Firefox"
+	@echo "make lab     setup, and what the kernel's links, the router VM and tests of shipped files need: iproute2, QEMU, web servers, gtlsclient, Firefox"
 	@echo "make networks  measures all emulated networks against what they should do; takes an hour, writes docs/networks.md"
 	@echo "make studies goes on with the papers' studies, many hours; what is there is drawn by the draw.py of each in results/"
 	@echo "make tuned   tunes all bundled sites over two networks; hours, goes on where it stopped, writes results/tuned/"

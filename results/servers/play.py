@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 
+from decoded import with_decoded_pages
 from table import HERE, write_page
 
 from mixedsched.lab.study.definition import read_study
@@ -26,7 +27,9 @@ def main() -> None:
     options = parser.parse_args()
     name = "models" if options.models else "browser"
     try:
-        play_as_asked(options, read_study(HERE / f"{name}.toml"), HERE / f"{name}.parquet", KEPT)
+        study = read_study(HERE / f"{name}.toml")
+        study = with_decoded_pages(study) if options.models and not options.collect else study
+        play_as_asked(options, study, HERE / f"{name}.parquet", KEPT)
     finally:
         write_page()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from decoded import MARK
 from scipy.stats import spearmanr
 
 from mixedsched.core.stats import paired_shift
@@ -79,7 +80,7 @@ def medians(study: LeanStudy) -> dict[tuple[str, str], dict[str, float]]:
     for place in study.result.places:
         if len(place.blocks):
             rows = {arm.label: place.row(number, "lcp_ms") for number, arm in enumerate(study.result.arms)}
-            found[place.site, place.link] = {
+            found[place.site.removesuffix(MARK), place.link] = {
                 label: float(np.nanmedian(row)) for label, row in rows.items() if not np.isnan(row).all()
             }
     return found
@@ -88,19 +89,24 @@ def medians(study: LeanStudy) -> dict[tuple[str, str], dict[str, float]]:
 def agreement(measured: LeanStudy, played: LeanStudy) -> str:
     """In words: whether the models rank the servers of a place as Chromium does."""
     simulated, correlations = medians(played), []
+    pooled: tuple[list[float], list[float]] = ([], [])  # logarithms against the mean of the place
     for place, by_arm in medians(measured).items():
         models = simulated.get(place, {})
         arms = [arm for arm in by_arm if MODELS[arm] in models]
         if len(arms) >= ARMS_LEAST:
-            found = spearmanr([by_arm[arm] for arm in arms], [models[MODELS[arm]] for arm in arms])
+            both = [by_arm[arm] for arm in arms], [models[MODELS[arm]] for arm in arms]
+            found = spearmanr(*both)
             correlations.append(0.0 if np.isnan(found.statistic) else float(found.statistic))
+            for values, lcp_ms in zip(pooled, both, strict=True):
+                values += list(np.log(lcp_ms) - np.log(lcp_ms).mean())
     if len(correlations) < PLACES_LEAST:
         return f"Places with loads of both: {len(correlations)}, which is too few to say whether the models rank servers alike."
     mean, least = statistics.fmean(correlations), min(correlations)
     return (
         f"Rank correlation (Spearman) of median LCP between Chromium and the models, place by place over the servers: "
         f"{mean:.2f} in the mean of {len(correlations)} places, {least:.2f} at the least. Caddy and quic-go share a model, "
-        "and so a rank; where servers hardly differ, their ranks are chance."
+        "and so a rank; where servers hardly differ, their ranks are chance. All places at once, each server's LCP against "
+        f"the mean of its place: {spearmanr(*pooled).statistic:.2f} over {len(pooled[0])} values."
     )
 
 
