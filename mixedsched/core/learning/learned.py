@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
+from mixedsched.core.learning._discovery import Finder
 from mixedsched.core.learning.memory import PageMemory, PageRole
-from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds, work_ms
+from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds
 from mixedsched.model.browser_model import IDEAL, BrowserModel
 from mixedsched.model.page import PAGE_FORMAT, Page, Resource
 from mixedsched.model.request import ChromiumPriority, Flag, Kind, infer_flags
@@ -67,7 +68,7 @@ class LearnedPage:
         beacons = memory.textual + sum(role.largest for role in roles)
         any_raised = any(role.raised > 0.3 * role.weight for role in roles)
         seen = {name: _seen(role, any_raised) for name, role in by_id.items() if role.kind is Kind.IMAGE}
-        resources = _resources(roles, seen, model)
+        resources = _resources(roles, seen, beacons, model)
         page = Page(format=PAGE_FORMAT, name=memory.path, resources=resources)
         needs = PaintNeeds.of(page)
         return cls(page, by_id, seen, _guesses(by_id, seen, beacons), needs, beacons > 0)
@@ -126,18 +127,15 @@ def _guesses(roles: Mapping[str, PageRole], seen: Mapping[str, float], beacons: 
     return (*guesses, *(guess for guess in others if guess.belief > 0))
 
 
-def _resources(roles: list[PageRole], seen: Mapping[str, float], model: BrowserModel) -> tuple[Resource, ...]:
+def _resources(
+    roles: list[PageRole], seen: Mapping[str, float], beacons: float, model: BrowserModel
+) -> tuple[Resource, ...]:
+    flags = [_flags(role, place, seen, beacons) for place, role in enumerate(roles)]
+    blocking = [role for role, own in zip(roles, flags, strict=True) if Flag.CRITICAL in own]
+    discoveries = Finder(roles, blocking, model)
     made: dict[int, Resource] = {}
-    main = roles[0]
-    known = {role.number: role for role in roles}
-    for place, role in enumerate(roles):
-        flags = set(infer_flags(role.kind, role.priority, is_first=not place))
-        flags.discard(Flag.ABOVE_FOLD)
-        if seen.get(str(role.number), 0.0) >= SEEN:
-            flags.add(Flag.ABOVE_FOLD)
-        parent, when, offset, delay_ms = (None, "start", 0, 0.0)
-        if place:
-            parent, when, offset, delay_ms = _discovery(role, main, known, made, model)
+    for role, own in zip(roles, flags, strict=True):
+        found = discoveries.of(role, made)
         made[role.number] = Resource.model_validate(
             {
                 "id": str(role.number),
@@ -148,32 +146,21 @@ def _resources(roles: list[PageRole], seen: Mapping[str, float], model: BrowserM
                 "header_bytes": 100,
                 "chromium_priority": role.priority,
                 "incremental": role.incremental,
-                "found_by": None if parent is None else str(parent),
-                "found_when": when,
-                "found_at_bytes": offset,
-                "delay_ms": delay_ms,
-                "flags": flags,
+                "found_by": None if found.parent is None else str(found.parent),
+                "found_when": found.when,
+                "found_at_bytes": found.at_bytes,
+                "delay_ms": found.delay_ms,
+                "flags": own,
             }
         )
     return tuple(made.values())
 
 
-def _discovery(
-    role: PageRole, main: PageRole, known: Mapping[int, PageRole], made: Mapping[int, Resource], model: BrowserModel
-) -> tuple[int, str, int, float]:
-    """(parent, when, offset, delay) that explain when it was asked for: only roles that are made already are parents."""
-    usual = {
-        number: values
-        for number, values in role.parents.items()
-        if number in made and number in known and values[0] >= 0.8 * min(role.weight, float(role.visits))
-    }
-    named = [number for number, values in usual.items() if values[2] >= 0.5 * values[0] and number != main.number]
-    offset = min(role.offsets, default=0)
-    if not named and (offset < main.size_bytes or not usual):
-        return main.number, "bytes", min(offset, main.size_bytes), 0.0
-    among = named or list(usual)
-    parent = min(among, key=lambda number: (usual[number][1] / usual[number][0], number))
-    if model.finds_at_layout and made[parent].kind is Kind.STYLESHEET and role.kind in {Kind.FONT, Kind.IMAGE}:
-        return parent, "complete", 0, 0.0  # asked for at the first layout, whenever that is
-    passed_ms = usual[parent][1] / usual[parent][0]
-    return parent, "complete", 0, min(5000.0, max(0.0, passed_ms - work_ms(made[parent], model)))
+def _flags(role: PageRole, place: int, seen: Mapping[str, float], beacons: float) -> set[Flag]:
+    flags = set(infer_flags(role.kind, role.priority, is_first=not place))
+    flags.discard(Flag.ABOVE_FOLD)
+    if seen.get(str(role.number), 0.0) >= SEEN:
+        flags.add(Flag.ABOVE_FOLD)
+    if place and role.late > beacons / 2:  # whatever its priority says, the first paint does not wait for it
+        flags -= {Flag.CRITICAL, Flag.IN_HEAD}
+    return flags

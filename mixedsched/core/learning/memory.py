@@ -50,8 +50,12 @@ class PageRole:
     """How often a later signal said that it is in view, aged."""
     largest: float = 0.0
     """How often a beacon named it the largest element, aged."""
+    late: float = 0.0
+    """How often it came after the first paint that a beacon told, aged."""
     offsets: list[int] = field(default_factory=list)
     """Bytes of the main document that the client had when it asked, of the latest visits."""
+    crowds: list[int] = field(default_factory=list)
+    """How many other requests were under way when it asked, of the latest visits."""
     parents: dict[int, list[float]] = field(default_factory=dict)
     """By number of a role that was complete by then: [times, sum of ms since then, times it was said to be the referrer]."""
 
@@ -64,7 +68,7 @@ class PageRole:
 
     def to_list(self) -> list[Any]:
         parents = [[number, *(round(value, 2) for value in values)] for number, values in self.parents.items()]
-        shares = [round(value, 4) for value in (self.weight, self.raised, self.largest)]
+        shares = [round(value, 4) for value in (self.weight, self.raised, self.largest, self.late)]
         own = [
             self.number,
             self.path,
@@ -74,15 +78,25 @@ class PageRole:
             self.priority.rank,
             self.incremental,
         ]
-        return [*own, round(self.position, 2), self.visits, shares, self.offsets, parents]
+        return [*own, round(self.position, 2), self.visits, shares, self.offsets, self.crowds, parents]
 
     @classmethod
     def from_list(cls, facts: list[Any]) -> Self:
-        number, path, kind, mime, size_bytes, rank, incremental, position, visits, shares, offsets, parents = facts
+        number, path, kind, mime, size_bytes, rank, incremental, position, visits, shares, offsets, crowds, parents = (
+            facts
+        )
+        weight, raised, largest, late = map(float, shares)
         return cls(
             *(int(number), str(path), Kind(kind), str(mime), int(size_bytes), tuple(ChromiumPriority)[rank]),
-            *(bool(incremental), float(position), float(shares[0]), int(visits), float(shares[1]), float(shares[2])),
+            bool(incremental),
+            float(position),
+            weight,
+            int(visits),
+            raised,
+            largest,
+            late,
             [int(value) for value in offsets][:MAX_OFFSETS],
+            [int(value) for value in crowds][:MAX_OFFSETS],
             {int(item[0]): [float(value) for value in item[1:4]] for item in parents[:MAX_PARENTS]},
         )
 
@@ -202,6 +216,7 @@ class PageMemory:
             role.age(self.weight / before if number in silent and before else KEEPS)
             if not silent:
                 role.largest *= KEEPS
+                role.late *= KEEPS
         if not silent:
             self.textual *= KEEPS
 
@@ -233,6 +248,8 @@ class PageMemory:
         rtt_ms = item.rtt_ms if item.rtt_ms is not None else visit.connection.rtt_ms or 0.0
         had_by_ms = item.requested_ms - rtt_ms + SLACK_MS
         role.offsets = [*role.offsets, visit.document_bytes_at(had_by_ms)][-MAX_OFFSETS:]
+        crowd = sum(other.last_byte_ms is None or other.last_byte_ms > had_by_ms for other in visit.requests[1:place])
+        role.crowds = [*role.crowds, crowd][-MAX_OFFSETS:]
         for other, number in zip(visit.requests, numbers, strict=True):
             if number is None or number == role.number or other.last_byte_ms is None or other.last_byte_ms > had_by_ms:
                 continue
@@ -249,6 +266,11 @@ class PageMemory:
     def _note_beacon(self, visit: Visit, numbers: list[int | None]) -> None:
         if visit.beacon is None:
             return
+        # The browser's clock began before its request came here, by half a round trip at least, and data takes another half.
+        painted_ms = visit.beacon.fcp_ms - (visit.connection.rtt_ms or 0.0)
+        for item, number in zip(visit.requests, numbers, strict=True):
+            if number is not None and item.last_byte_ms is not None and item.last_byte_ms > painted_ms:
+                self.roles[number].late += 1
         if visit.beacon.largest is None:
             self.textual += 1
             return

@@ -16,7 +16,7 @@ from mixedsched.core.learning.networks import NetworkClass
 from mixedsched.core.learning.plan import SAFE, OrderPlan
 from mixedsched.core.learning.visit import Beacon, SeenNetwork, Visit
 
-MEMORY_VERSION = 2
+MEMORY_VERSION = 3
 MAX_PLANS = 3
 """For one class of networks."""
 MAX_PROPOSALS = 9
