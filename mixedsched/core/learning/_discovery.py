@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from mixedsched.core.learning.memory import PageRole
-from mixedsched.core.metrics.paint import work_ms
+from mixedsched.core.metrics.paint import work_ms, work_of_ms
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.page import FoundWhen, Resource
 from mixedsched.model.request import ChromiumPriority, Kind
@@ -15,7 +15,8 @@ from mixedsched.model.request import ChromiumPriority, Kind
 USUALLY = 0.8
 """Share of its visits by which a role must have been complete to be what another one was found by."""
 AT_ONCE_MS = 50.0
-"""Who asks so soon after all of the document has come was named by it."""
+"""Who asks so soon after something has come was waiting for it: for the end of the document, which names it, or to be
+withheld no longer."""
 DELAY_MOST_MS = 5000.0
 
 
@@ -30,7 +31,7 @@ class Discovery(NamedTuple):
 
 class Finder:
     """Discoveries of one page's roles. roles: in order of request, the document first. blocking: those that the first paint
-    waits for, the document perhaps among them.
+    waits for, the document among them.
 
     A browser that withholds requests of Medium and below knows them before it asks. What the document may have named, and was
     asked for when as many others were under way as the model allows, is therefore taken to be named by the document, and
@@ -41,7 +42,7 @@ class Finder:
     def __init__(self, roles: Sequence[PageRole], blocking: Sequence[PageRole], model: BrowserModel) -> None:
         self._main = roles[0]
         self._known = {role.number: role for role in roles}
-        self._blocking = [role.number for role in blocking if role is not self._main]
+        self._blocking = list(blocking)
         self._model = model
         self._withheld = self._spread([role for role in roles[1:] if self._is_withheld(role)])
 
@@ -85,11 +86,17 @@ class Finder:
         usual = self._usual_parents(role)
         if any(number != self._main.number and _is_named(values) for number, values in usual.items()):
             return False
-        is_early = any(number not in usual for number in self._blocking)
+        is_early = any(self._has_just_come(one, usual.get(one.number)) for one in self._blocking)
         model = self._model
         limits = (model.early_low, model.early_medium) if is_early else (model.low_per_host, model.low_per_page)
         limit = min((limit for limit in limits if limit is not None), default=None)
         return limit is not None and statistics.median(role.crowds) >= limit - 1
+
+    def _has_just_come(self, role: PageRole, values: Sequence[float] | None) -> bool:
+        """Whether it is not complete yet, or has been used a moment ago: then all that waited for it is asked for at once."""
+        if values is None:
+            return True
+        return _passed_ms(values) - work_of_ms(role.kind, role.size_bytes, self._model) <= AT_ONCE_MS
 
     def _spread(self, withheld: Sequence[PageRole]) -> dict[int, int]:
         """Where the document names those that are withheld, by number: evenly spread behind the latest place that is known,

@@ -51,6 +51,13 @@ def test_an_image_that_the_browser_had_reason_to_withhold_is_named_by_the_docume
     assert (image.found_by, image.found_when, image.delay_ms) == ("0", "bytes", 0.0)
 
 
+def test_so_is_one_of_those_that_leave_together_once_what_blocks_has_come() -> None:
+    items = [*with_late_image(under_way=1)[:-1], seen(LATE, Kind.IMAGE, 60_000, ChromiumPriority.LOW, 440.0)]
+    assert found(learned(items), LATE).found_when == "bytes"
+    items[-1] = replace(items[-1], requested_ms=AT_MS)
+    assert found(learned(items), LATE).found_when == "complete"
+
+
 @pytest.mark.parametrize(
     ("items", "model"),
     [
