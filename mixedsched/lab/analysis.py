@@ -18,11 +18,12 @@ from mixedsched.lab.comparison import (
     Effect,
     Failure,
     MetricFamily,
+    Verdict,
     finite_or_none,
 )
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 
-__all__ = ["analyse", "paired_effect"]
+__all__ = ["analyse", "in_family", "paired_effect"]
 
 # A block that counts: its runs by arm label.
 CompleteBlocks = Mapping[int, Mapping[str, Run]]
@@ -63,6 +64,20 @@ def paired_effect(baseline: ArmSummary, arm: ArmSummary, metric: Metric, steps: 
     shown = Shown(pairs.shift.interval, pairs.shift.p, pairs.shift.p)
     judged = Judged(metric, MetricFamily.PRIMARY, 1, pairs, shown)
     return replace(judged.effect(baseline, arm, list(steps)), note="")
+
+
+def in_family(effect: Effect, p_adjusted: float, size: int, *, is_shown: bool) -> Effect:
+    """The effect as one of so many questions that share an error rate, with its p adjusted to all of them.
+
+    is_shown: whether better or worse may still be said of it; else it is undecided, or equivalent.
+    """
+    verdict, metric = effect.verdict, effect.metric
+    if not is_shown and verdict in {Verdict.BETTER, Verdict.WORSE}:
+        verdict = Verdict.EQUIVALENT if metric.is_within_margin(effect.low, effect.high) else Verdict.UNDECIDED
+    more = None
+    if verdict is Verdict.UNDECIDED:
+        more = stats.more_pairs_needed(stats.paired_shift(effect.steps), metric.margin_step, size)
+    return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
 
 
 def _baseline_first(plan: Plan) -> list[Arm]:

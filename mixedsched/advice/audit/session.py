@@ -32,7 +32,6 @@ from mixedsched.core.metrics import metric_named
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.bench import Bench, Design, ServedArm, Surroundings
-from mixedsched.lab.comparison import Effect
 from mixedsched.lab.costs import START_S, known_overhead_s, loads_cost_s, refuse_short_budget
 from mixedsched.lab.engine import TimeIsUp
 from mixedsched.lab.machine import machine_facts
@@ -273,8 +272,10 @@ class _AuditSession:
         comparisons = {item.name: item.comparison for item in results if item.comparison is not None}
         effects = family_effects(comparisons)
         judged = tuple(replace(item, effects=effects.get(item.name, ())) for item in results)
-        label = best_contender(effects, [item.label for item in contenders])
+        promising = {item.label for item in contenders if _is_promising(item, expected_today)}
+        label = best_contender(effects, [item.label for item in contenders], promising)
         chosen = next((item for item in contenders if item.label == label), None)
+        outcome = AuditVerdict.GOOD if label is None else outcome_of(effects, label, promises=label in promising)
         return Audit(
             site=job.site.name,
             title=job.site.title or job.site.name,
@@ -289,7 +290,7 @@ class _AuditSession:
             expected_today=expected_today,
             contenders=tuple(contenders),
             chosen=chosen,
-            outcome=_outcome(effects, chosen, expected_today),
+            outcome=outcome,
             server=job.server or _recorded_server(job.site),
             own=job.own,
             facts={
@@ -322,14 +323,10 @@ def _contenders(
     ]
 
 
-def _outcome(
-    effects: Mapping[str, Sequence[Effect]], chosen: Alternative | None, expected_today: Mapping[str, PaintEstimate]
-) -> AuditVerdict:
-    if chosen is None:
-        return AuditVerdict.GOOD
-    margin = metric_named(PRIMARY).margin
-    promises = any(chosen.expected[name].lcp_ms < expected_today[name].lcp_ms * (1 - margin) for name in expected_today)
-    return outcome_of(effects, chosen.label, promises=promises)
+def _is_promising(contender: Alternative, today: Mapping[str, PaintEstimate]) -> bool:
+    """Whether simulation expects a gain beyond the margin on a network."""
+    least = 1 - metric_named(PRIMARY).margin
+    return any(contender.expected[name].lcp_ms < today[name].lcp_ms * least for name in today)
 
 
 def _recorded_server(site: Site) -> WebServer | None:

@@ -115,23 +115,22 @@ def test_time_that_is_left_is_for_more_blocks() -> None:
     assert more_blocks(100.0, [], arms=2, planned=5) == 0
 
 
-def measured(ratios: Sequence[float], arms: Sequence[str] = ("today", "changed")) -> Comparison:
+def measured(ratios: Sequence[float]) -> Comparison:
     """A comparison whose second arm has these ratios of the largest paint, a block each."""
+    return measured_arms({"changed": ratios})
+
+
+def measured_arms(ratios: Mapping[str, Sequence[float]]) -> Comparison:
+    """The same of several arms beside today's page, all with as many blocks."""
+    arms = {"today": [1.0] * max(map(len, ratios.values())), **ratios}
     plan = make_plan(
         site="s", site_digest="d", link="l", link_facts={}, form_factor="mobile", arms=[Arm(arm, "eps") for arm in arms],
-        baseline="today", primary=("lcp_ms",), seed=1, blocks=max(1, len(ratios)),
+        baseline="today", primary=("lcp_ms",), seed=1, blocks=max(1, len(arms["today"])),
     )  # fmt: skip
     runs = [
-        Run(
-            index,
-            1,
-            arm,
-            0,
-            RunStatus.OK,
-            page_load={"metrics": {"lcp_ms": 1000.0 * (ratio if arm != "today" else 1.0)}},
-        )
-        for index, ratio in enumerate(ratios, start=1)
-        for arm in arms
+        Run(index, 1, arm, 0, RunStatus.OK, page_load={"metrics": {"lcp_ms": 1000.0 * ratio}})
+        for arm, of_arm in arms.items()
+        for index, ratio in enumerate(of_arm, start=1)
     ]
     return analyse(plan, runs)
 
@@ -179,6 +178,28 @@ def test_a_confirmed_contender_is_preferred_to_a_larger_guess() -> None:
     assert best_contender(effects, ["not measured", "changed"]) == "changed"
     assert best_contender(effects, ["not measured"]) == "not measured"
     assert best_contender({}, []) is None
+
+
+GAIN = (*CLEAR, *CLEAR)  # enough blocks for four questions
+HARM, EQUAL = [1 / ratio for ratio in GAIN], [1.0] * len(GAIN)
+NOISE = [ratio if place % 2 else 1 / ratio for place, ratio in enumerate(GAIN)]
+
+
+def of_two(network: str, first: Sequence[float], second: Sequence[float]) -> dict[str, Comparison]:
+    """A network on which two contenders have these ratios of the largest paint."""
+    return {network: measured_arms({"first": first, "second": second})}
+
+
+def test_a_page_is_called_good_only_if_it_is_against_every_contender() -> None:
+    """Though the one that simulation thinks best is of no use: the other gains here, or may still gain."""
+    mixed = family_effects({**of_two("a", EQUAL, GAIN), **of_two("b", EQUAL, HARM)})
+    assert best_contender(mixed, ["first", "second"]) == "second"
+    assert outcome_of(mixed, "second", promises=False) is AuditVerdict.MIXED
+    undecided = family_effects(of_two("a", EQUAL, NOISE))
+    assert best_contender(undecided, ["first", "second"], promising={"first", "second"}) == "second"
+    assert best_contender(undecided, ["first", "second"], promising={"first"}) == "first", "nothing speaks for the other"
+    settled = family_effects(of_two("a", HARM, EQUAL))
+    assert best_contender(settled, ["first", "second"], promising={"first", "second"}) == "first"
 
 
 @pytest.mark.parametrize("contenders", [1, 2, 3])
