@@ -54,7 +54,7 @@ OWN_SHARE = 0.4  # the same for one's own server, where it is all of the search
 RACE_AND_PROOF = 2.0  # of the least time that a proof takes
 PIPE_FINALISTS = 24  # of rung pipe, that are played on rung stack, so that all reported numbers are of one kind
 ORDERS_SHARE = 0.6  # of the search's time, where lines of HTML for one's own server are to be tried, too
-SEARCH_SHARE = 0.7  # of what bounds leave, where no browser is asked; the rest is for trying what is shipped
+SIMULATED_SEARCH_SHARE = 0.7  # of what bounds leave, where no browser is asked; the rest is for trying what is shipped
 
 
 def carry_out(job: TuneJob, world: TuneSurroundings, facts: Mapping[str, Any]) -> Tuning:
@@ -156,7 +156,7 @@ class TuneSession:
         """By costs of the looks, which are stored, so that a session that is continued decides alike."""
         budget_s = self._job.budget_s
         if not view.costs_s:
-            return Shares(max(0.0, self._left_s - REPORT_S) * SEARCH_SHARE, 0, 0, 0.0)
+            return Shares(max(0.0, self._left_s - REPORT_S) * SIMULATED_SEARCH_SHARE, 0, 0, 0.0)
         looked_s = sum(view.costs_s.values()) + START_S * len(view.costs_s)
         return share_out(budget_s - looked_s, view.costs_s, len(BASELINES) + RACING_MOST, budget_s)
 
