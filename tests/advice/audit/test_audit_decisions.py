@@ -197,7 +197,9 @@ def test_a_page_is_called_good_only_if_it_is_against_every_contender() -> None:
     assert outcome_of(mixed, "second", promises=False) is AuditVerdict.MIXED
     undecided = family_effects(of_two("a", EQUAL, NOISE))
     assert best_contender(undecided, ["first", "second"], promising={"first", "second"}) == "second"
-    assert best_contender(undecided, ["first", "second"], promising={"first"}) == "first", "nothing speaks for the other"
+    assert best_contender(undecided, ["first", "second"], promising={"first"}) == "first", (
+        "nothing speaks for the other"
+    )
     settled = family_effects(of_two("a", HARM, EQUAL))
     assert best_contender(settled, ["first", "second"], promising={"first", "second"}) == "first"
 

@@ -54,5 +54,7 @@ def test_a_candidate_that_loads_show_to_be_as_good_as_the_best_baseline_was_bett
     judgement = Proof(comparisons, contenders(), "eps", {"lcp_ms": 1.0}).judged()
     outcome, reason = _outcome(known, comparisons, judgement, interrupted=False)
     assert outcome is Outcome.NOTHING_TO_GAIN
-    assert "12 blocks): no difference that matters. In simulation, LCP with eps over slow is 2.09 s, 4 % above" in reason
+    assert (
+        "12 blocks): no difference that matters. In simulation, LCP with eps over slow is 2.09 s, 4 % above" in reason
+    )
     assert "candidates that were tried" not in reason
