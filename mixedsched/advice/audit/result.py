@@ -96,6 +96,7 @@ class Audit:
     server: WebServer | None = None  # the owner's own, as far as it is known
     own: KeptServer | None = None  # that advice is for alone, if one was named
     browser: Browser = Browser.CHROMIUM  # that loaded the page
+    looked: int = 0  # complete blocks at which an earlier start showed results that could decide; 0 where none did
 
     @property
     def complete_blocks(self) -> int:
@@ -176,7 +177,7 @@ def audit_facts(audit: Audit) -> dict[str, Any]:
         "spent_s": round(audit.spent_s, 1),
         "verdict": audit.outcome.value,
         "chosen": audit.chosen.label if audit.chosen is not None else None,
-        "blocks": {"complete": audit.complete_blocks, "planned": audit.planned_blocks},
+        "blocks": {"complete": audit.complete_blocks, "planned": audit.planned_blocks, "looked": audit.looked or None},
         "networks": [_network(item, audit.document) for item in audit.networks],
         "contenders": [_contender(item, audit) for item in audit.contenders],
         "tried": [_tried(item, audit) for item in audit.screening.singles],

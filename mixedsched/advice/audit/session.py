@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mixedsched.advice.audit._screening import EditionPlayer, Screening, screen
-from mixedsched.advice.audit.budget import Measuring, more_blocks, plan_measuring
+from mixedsched.advice.audit.budget import Measuring, blocks_wanted, more_blocks, plan_measuring
 from mixedsched.advice.audit.result import (
     PRIMARY,
     TODAY,
@@ -26,7 +26,7 @@ from mixedsched.advice.changes.look import look_at
 from mixedsched.advice.changes.observed import page_model, scenario_of
 from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.changes.page_change import PageModel, document_of, make_edition
-from mixedsched.advice.changes.servers import WebServer, web_server_of_field
+from mixedsched.advice.changes.servers import WebServer, recorded_server
 from mixedsched.advice.changes.waste import wastes_of
 from mixedsched.core.metrics import metric_named
 from mixedsched.core.metrics.paint import PaintEstimate
@@ -155,7 +155,9 @@ class _AuditSession:
             share_s = (job.budget_s - self._spent_s) / (len(results) - place)
             world.say(f"measuring {arms} against today's page over {result.name}")
             results[place] = await self._measured(result, contenders, measuring.blocks, self._spent_s + share_s)
-        return replace(self._concluded(results, screening, expected_today, contenders), wastes=wastes)
+        audit = replace(self._concluded(results, screening, expected_today, contenders), wastes=wastes)
+        self._note_look(audit)
+        return audit
 
     def _bench(self, arms: Sequence[ServedArm], *, inspect: bool = False) -> Bench:
         job = self._job
@@ -291,7 +293,8 @@ class _AuditSession:
             contenders=tuple(contenders),
             chosen=chosen,
             outcome=outcome,
-            server=job.server or _recorded_server(job.site),
+            server=job.server or recorded_server(job.site),
+            looked=max((item.facts.get("looked", 0) for item in self._store.experiments()), default=0),
             own=job.own,
             facts={
                 "machine": self._machine,
@@ -299,6 +302,15 @@ class _AuditSession:
                 "browser_model": {"name": job.model.name, "source": job.model.source},
             },
         )
+
+    def _note_look(self, audit: Audit) -> None:
+        """Its results are shown now: whoever goes on after that looks again."""
+        if audit.looked or audit.complete_blocks < blocks_wanted(len(audit.contenders), len(audit.networks)):
+            return
+        shown = {item.comparison.plan.digest for item in audit.networks if item.comparison is not None}
+        for stored in self._store.experiments():
+            if stored.digest in shown:
+                self._store.save_plan(stored.digest, stored.plan, {**stored.facts, "looked": audit.complete_blocks})
 
 
 def _contenders(
@@ -327,10 +339,3 @@ def _is_promising(contender: Alternative, today: Mapping[str, PaintEstimate]) ->
     """Whether simulation expects a gain beyond the margin on a network."""
     least = 1 - metric_named(PRIMARY).margin
     return any(contender.expected[name].lcp_ms < today[name].lcp_ms * least for name in today)
-
-
-def _recorded_server(site: Site) -> WebServer | None:
-    """The server that a recording names in its `server` field."""
-    settings = site.settings.get(site.page.main.key)
-    fields = dict(settings.headers) if settings is not None else {}
-    return web_server_of_field("".join(fields.get("server", ())[:1]))
