@@ -155,7 +155,7 @@ def spent_before_s(store: Store, work: Mapping[str, str]) -> float:
     for experiment in store.experiments():
         if not work.items() <= experiment.facts.items():
             raise UsageError(
-                f"the folder holds something else than this {' and '.join(work)}",
+                f"the folder holds something other than this {' and '.join(work)}",
                 why="its loads were made for another page, network, seed or other options",
                 fix="choose another folder with --out",
             )

@@ -44,6 +44,7 @@ from mixedsched.lab.results import ExperimentFacts, continued, open_store, spent
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.sites.site import Site
+from mixedsched.units import counted
 from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.servers import is_server, read_choice
 from mixedsched.world.store import Store
@@ -200,7 +201,7 @@ class _AuditSession:
         inspection = first.look.run.page_load.get("inspection")
         wastes = wastes_of(inspection, site.page, site.hosts, first.profile.rtt_ms, knows_caching=known)
         if wastes:
-            self._world.say(f"simulating the page without {len(wastes)} ways of wasting bytes or time")
+            self._world.say(f"simulating the page without {counted(len(wastes), 'way')} of wasting bytes or time")
         today_ms = {item.name: item.look.lcp_ms for item in results}
         return play_wastes(wastes, models, player, played_as(job.baseline), today_ms, knows_caching=known)
 
@@ -215,7 +216,7 @@ class _AuditSession:
             candidates = [item for item in candidates if not item.is_html]
         elif job.own is not None and job.own.headers != "merged":
             candidates = [item for item in candidates if item.is_html]
-        self._world.say(f"simulating {len(candidates)} changes and sets of them")
+        self._world.say(f"simulating {counted(len(candidates), 'change')}, alone and in sets")
         today = FOLLOWS_PRIORITIES if job.own is None else played_as(job.baseline)
         screening = screen(candidates, player.under(today))
         expected_today = player.under(played_as(job.baseline))([()])[0]

@@ -78,7 +78,7 @@ def _unconfirmed(comparisons: Mapping[str, Comparison], judgement: Judgement | N
     winners = [items[0] for items in judgement.effects.values()]
     if any(item.verdict is Verdict.UNDECIDED for item in winners):
         more = max((item.more_blocks or 0 for item in winners), default=0)
-        wanted = f"; about {more} more blocks would decide" if more else ""
+        wanted = f"; about {counted(more, 'more block')} would decide" if more else ""
         return f"{effects}, which may be chance{wanted}"
     return _no_difference(judgement)
 

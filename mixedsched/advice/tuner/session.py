@@ -43,6 +43,7 @@ from mixedsched.lab.costs import START_S, fitting_blocks
 from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.play.scenario import SEEDS
 from mixedsched.lab.results import DATABASE_NAME, open_store, spent_before_s
+from mixedsched.units import counted
 from mixedsched.world.store import Store, file_address
 
 PIPE_SHARE, PIPE_SHARE_ALONE = 0.25, 0.7  # of the time for simulations; where rung pipe is the last to be asked
@@ -311,7 +312,7 @@ class TuneSession:
         labels = self._decisions.make("proof", lambda: [item.label for item in wanted[:count]])
         known.finalists = tuple(item for item in wanted if item.label in labels)
         blocks = fitting_blocks(self._left_s, view.costs_s, len(labels))
-        self._world.say(f"proving over new seeds: {', '.join(labels)}, about {blocks} blocks")
+        self._world.say(f"proving over new seeds: {', '.join(labels)}, about {counted(blocks, 'block')}")
         costs_s = list(view.costs_s.values())
         async with bench_of(job, self._world, self._store, "proof", known.finalists) as bench:
             contest = Contest(bench, job.networks, lambda: self._left_s > 0)

@@ -23,6 +23,7 @@ from mixedsched.lab.study.gates import StudyQuestions
 from mixedsched.lab.study.lean import EARLIER_VERSIONS, LeanStudy, read_lean
 from mixedsched.lab.study.places import SimulatedPlace, planned, refuse_changed, seed_of
 from mixedsched.lab.study.session import find_study
+from mixedsched.units import counted
 from mixedsched.world.store import AdoptedBlock, NewLoad
 
 PROVED_BLOCKS = 6  # of as many places: what is simulated is the same to the last digit, or is found out soon
@@ -51,7 +52,7 @@ def go_on_from(path: Path, work: Work, say: Callable[[str], None]) -> int:
         work.store.pin(work.study_id, {LABORATORY: dict(lean.laboratory)})
     _adopt(blocks, work, path)
     _note_versions(lean, work)
-    say(f"{len(blocks)} blocks are taken from {path}")
+    say(f"{counted(len(blocks), 'block')} {'is' if len(blocks) == 1 else 'are'} taken from {path}")
     return len(blocks)
 
 
@@ -73,7 +74,7 @@ def _note_looks(lean: LeanStudy, blocks: Sequence[_CompleteBlock], work: Work, p
     stored = find_study(work.store, work.study.name)
     is_begun = any(item.done for item in work.store.counts(work.study_id))
     if is_begun and StudyQuestions.from_dict(stored.facts).looks != looks:
-        raise UsageError(f"the blocks of {path} were looked at otherwise than those that are there", fix=_ANEW)
+        raise UsageError(f"{path} was made with other looks at its blocks than the study", fix=_ANEW)
     work.store.save_study(stored.name, stored.definition, StudyQuestions(looks).to_dict())
     for id_, place in work.places.items():
         most = max((block.number for block in blocks if block.place_id == id_), default=0)
@@ -118,7 +119,7 @@ def _complete(lean: LeanStudy, work: Work) -> list[_CompleteBlock]:
 def _prove(blocks: Sequence[_CompleteBlock], work: Work, path: Path, say: Callable[[str], None]) -> None:
     """Play a sample again. Raises UsageError for a load that is another one."""
     sample = _sample([block for block in blocks if block.place_id in work.places], work.study.seed)
-    say(f"playing {len(sample)} blocks of {path} again, to see that they are the same")
+    say(f"playing {counted(len(sample), 'block')} of {path} again, to see that nothing has changed")
     arms = {scheme.spec: scheme for scheme in schemes_of(work.study)}
     asked = [(block, load) for block in sample for load in block.last if load.arm in arms]
     with Pool(work.reader, work.jobs) as pool:

@@ -145,5 +145,5 @@ def test_the_blocks_at_which_results_that_could_decide_were_first_shown_are_note
 def test_a_folder_with_another_audit_is_refused(job: AuditJob, tmp_path: Path) -> None:
     with Store(f"sqlite:///{tmp_path / 'results.sqlite'}") as store:
         store.save_plan("0123", {}, {"audit": "of another site"})
-    with pytest.raises(UsageError, match="something else than this audit"):
+    with pytest.raises(UsageError, match="something other than this audit"):
         carried_out(replace(job, folder=tmp_path))
