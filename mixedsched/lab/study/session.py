@@ -85,9 +85,8 @@ def run_study(
                     break
                 _carry_out(work, store, scheduler, say)
         except KeyboardInterrupt:
-            say(
-                f"stopped; all finished loads are stored in {shown_address(store or '') or place}, the same command continues"
-            )
+            where = shown_address(store or "") or place
+            say(f"stopped; all finished loads are stored in {where}, the same command continues")
             raise
         return stored_results(opened, definition.name)
 
