@@ -71,13 +71,18 @@ def in_family(effect: Effect, p_adjusted: float, size: int, *, is_shown: bool) -
 
     is_shown: whether better or worse may still be said of it; else it is undecided, or equivalent.
     """
-    verdict, metric = effect.verdict, effect.metric
+    verdict, metric, shift = effect.verdict, effect.metric, stats.paired_shift(effect.steps)
     if not is_shown and verdict in {Verdict.BETTER, Verdict.WORSE}:
         verdict = Verdict.EQUIVALENT if metric.is_within_margin(effect.low, effect.high) else Verdict.UNDECIDED
-    more = None
-    if verdict is Verdict.UNDECIDED:
-        more = stats.more_pairs_needed(stats.paired_shift(effect.steps), metric.margin_step, size)
-    return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
+    detectable = stats.minimum_detectable_effect(shift, size)
+    return replace(
+        effect,
+        p_adjusted=p_adjusted,
+        detectable=metric.change(detectable) if detectable is not None else None,
+        verdict=verdict,
+        more_blocks=stats.more_pairs_needed(shift, metric.margin_step, size) if verdict is Verdict.UNDECIDED else None,
+        note=effect.note if verdict is effect.verdict else "",  # which may call the change real
+    )
 
 
 def _baseline_first(plan: Plan) -> list[Arm]:

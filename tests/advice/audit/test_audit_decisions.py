@@ -173,6 +173,22 @@ def test_the_family_is_all_networks_together() -> None:
     assert family_effects({"a": measured(CLEAR[:6]), "b": measured([1.0] * 6)})["a"][0].verdict is Verdict.UNDECIDED
 
 
+def test_what_so_many_blocks_could_find_is_told_for_the_family() -> None:
+    (alone,), (effect,) = (
+        family_effects(family)["a"] for family in ({"a": measured(GAIN)}, {"a": measured(GAIN), "b": measured(GAIN)})
+    )
+    assert alone.detectable is not None
+    assert effect.detectable is not None
+    assert effect.detectable > alone.detectable > 0
+
+
+def test_what_the_family_does_not_support_is_not_called_real() -> None:
+    small = [0.990, 0.991, 0.989, 0.992, 0.988, 0.990]
+    assert "the change is real" in family_effects({"a": measured(small)})["a"][0].note
+    effect = family_effects({"a": measured(small), "b": measured([1.0] * 6)})["a"][0]
+    assert (effect.verdict, effect.note) == (Verdict.EQUIVALENT, "")
+
+
 def test_a_confirmed_contender_is_preferred_to_a_larger_guess() -> None:
     effects = family_effects({"a": measured(CLEAR)})
     assert best_contender(effects, ["not measured", "changed"]) == "changed"
