@@ -74,6 +74,9 @@ def in_family(effect: Effect, p_adjusted: float, size: int, *, is_shown: bool) -
     verdict, metric, shift = effect.verdict, effect.metric, stats.paired_shift(effect.steps)
     if not is_shown and verdict in {Verdict.BETTER, Verdict.WORSE}:
         verdict = Verdict.EQUIVALENT if metric.is_within_margin(effect.low, effect.high) else Verdict.UNDECIDED
+    note = effect.note if verdict is effect.verdict else ""  # which may call the change real
+    if note and verdict is Verdict.UNDECIDED:
+        note = note_on_blocks(effect.blocks, size)  # as many as all questions together need
     detectable = stats.minimum_detectable_effect(shift, size)
     return replace(
         effect,
@@ -81,7 +84,7 @@ def in_family(effect: Effect, p_adjusted: float, size: int, *, is_shown: bool) -
         detectable=metric.change(detectable) if detectable is not None else None,
         verdict=verdict,
         more_blocks=stats.more_pairs_needed(shift, metric.margin_step, size) if verdict is Verdict.UNDECIDED else None,
-        note=effect.note if verdict is effect.verdict else "",  # which may call the change real
+        note=note,
     )
 
 

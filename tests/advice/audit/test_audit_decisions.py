@@ -182,6 +182,11 @@ def test_what_so_many_blocks_could_find_is_told_for_the_family() -> None:
     assert effect.detectable > alone.detectable > 0
 
 
+def test_how_many_blocks_are_needed_is_told_for_the_family() -> None:
+    few = family_effects({name: measured(CLEAR[:3]) for name in "ab"})["a"][0]
+    assert few.note == "3 blocks cannot decide anything: a 95 % interval needs 6, better or worse 7 here"
+
+
 def test_what_the_family_does_not_support_is_not_called_real() -> None:
     small = [0.990, 0.991, 0.989, 0.992, 0.988, 0.990]
     assert "the change is real" in family_effects({"a": measured(small)})["a"][0].note
