@@ -55,8 +55,8 @@ def search(
 ) -> list[Proposal]:
     """Proposals for a page, the best first; those that are not better than the safe order are left out.
 
-    pipe: simulate on this pipe instead of the classes. goes_on: asked before each load. left: names of orders that the guard
-    has left. Empty where too little is known.
+    pipe: simulate on this pipe instead of the classes. goes_on: asked before each order that is played. left: names of orders
+    that the guard has left. Empty where too little is known.
     """
     learned = LearnedPage.of(memory, model)
     if learned is None:
