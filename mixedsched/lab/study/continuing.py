@@ -59,7 +59,7 @@ def go_on_from(path: Path, work: Work, say: Callable[[str], None]) -> int:
 def _refuse_other(lean: LeanStudy, work: Work, path: Path) -> None:
     found = changes(lean.result.study, work.study)
     if not found.only_add:
-        raise UsageError(f"{path} is of another study", why="; ".join(found.words), fix=_ANEW)
+        raise UsageError(f"{path} belongs to another study", why="; ".join(found.words), fix=_ANEW)
     refuse_changed(work.places.values(), [place for place in lean.places if "site" in place.facts])
 
 
