@@ -185,6 +185,8 @@ def test_what_so_many_blocks_could_find_is_told_for_the_family() -> None:
 def test_how_many_blocks_are_needed_is_told_for_the_family() -> None:
     few = family_effects({name: measured(CLEAR[:3]) for name in "ab"})["a"][0]
     assert few.note == "3 blocks cannot decide anything: a 95 % interval needs 6, better or worse 7 here"
+    lacking = family_effects({"a": measured([*CLEAR[:3], 0.0]), "b": measured(CLEAR[:4])})["a"][0]
+    assert lacking.note == f"1 of 4 blocks lack a usable value and were left out; {few.note}"
 
 
 def test_what_the_family_does_not_support_is_not_called_real() -> None:
