@@ -75,7 +75,7 @@ def _note_looks(lean: LeanStudy, blocks: Sequence[_CompleteBlock], work: Work, p
     is_begun = any(item.done for item in work.store.counts(work.study_id))
     if is_begun and StudyQuestions.from_dict(stored.facts).looks != looks:
         raise UsageError(f"{path} was made with other looks at its blocks than the study", fix=_ANEW)
-    work.store.save_study(stored.name, stored.definition, StudyQuestions(looks).to_dict())
+    work.store.change_facts(work.study_id, lambda facts: {**facts, **StudyQuestions(looks).to_dict()})
     for id_, place in work.places.items():
         most = max((block.number for block in blocks if block.place_id == id_), default=0)
         work.store.add_places(work.study_id, planned(work.study.model_copy(update={"blocks": most}), {0: place}))
@@ -172,9 +172,11 @@ def _adopt(blocks: Sequence[_CompleteBlock], work: Work, path: Path) -> None:
 
 
 def _note_versions(lean: LeanStudy, work: Work) -> None:
-    stored = find_study(work.store, work.study.name)
-    known: list[Any] = [stored.facts["versions"], *stored.facts.get(EARLIER_VERSIONS, [])]
-    new = [dict(version) for version in (lean.versions, *lean.earlier_versions) if dict(version) not in known]
-    if new:
-        earlier = [*known[1:], *new]
-        work.store.save_study(stored.name, stored.definition, {EARLIER_VERSIONS: earlier})
+    """The versions that have played loads, beside the one at work."""
+
+    def with_earlier(facts: Mapping[str, Any]) -> dict[str, Any]:
+        known: list[Any] = [facts["versions"], *facts.get(EARLIER_VERSIONS, [])]
+        new = [dict(version) for version in (lean.versions, *lean.earlier_versions) if dict(version) not in known]
+        return {**facts, **({EARLIER_VERSIONS: [*known[1:], *new]} if new else {})}
+
+    work.store.change_facts(work.study_id, with_earlier)

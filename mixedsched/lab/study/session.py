@@ -146,7 +146,7 @@ def _asked(work: Work, until: str | None, max_blocks: int | None, fail_if: Seque
             why="its error rate is valid only for the planned looks",
             fix="give the same, or start anew with another --out or name",
         )
-    work.store.save_study(stored.name, stored.definition, asked.to_dict())
+    work.store.change_facts(work.study_id, lambda facts: {**facts, **asked.to_dict()})
     return asked
 
 
