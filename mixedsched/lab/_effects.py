@@ -17,6 +17,7 @@ from mixedsched.units import counted
 
 # Of the blocks, how many must lie within the margin themselves for `equivalent`, where zeros may hide the others.
 EQUIVALENT_BLOCKS_RATIO = 0.9
+LEFT_OUT = "lack a usable value and were left out"
 EXACT_NOTE = "nothing is random here, so one load of each arm is the whole truth"
 
 Row = NDArray[np.float64]
@@ -208,7 +209,7 @@ class Judged:
     def _note(self, verdict: Verdict, told: Told) -> str:
         notes, pairs, dropped = [], self.pairs.shift.pairs, self.pairs.dropped
         if dropped:
-            notes.append(f"{dropped} of {dropped + pairs} blocks lack a usable value and were left out")
+            notes.append(f"{dropped} of {dropped + pairs} blocks {LEFT_OUT}")
         if self.is_exact and pairs:
             return "; ".join([*notes, EXACT_NOTE])
         if verdict is Verdict.UNDECIDED:

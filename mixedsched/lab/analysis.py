@@ -9,7 +9,7 @@ import numpy as np
 
 from mixedsched.core import stats
 from mixedsched.core.metrics import METRICS, Metric, metric_named
-from mixedsched.lab._effects import BlockValues, Judged, Pairs, Shown, effects_of, note_on_blocks
+from mixedsched.lab._effects import LEFT_OUT, BlockValues, Judged, Pairs, Shown, effects_of, note_on_blocks
 from mixedsched.lab.comparison import (
     SCORE,
     ArmSummary,
@@ -18,11 +18,12 @@ from mixedsched.lab.comparison import (
     Effect,
     Failure,
     MetricFamily,
+    Verdict,
     finite_or_none,
 )
 from mixedsched.lab.model import Arm, Plan, Run, RunStatus
 
-__all__ = ["analyse", "paired_effect"]
+__all__ = ["analyse", "in_family", "paired_effect"]
 
 # A block that counts: its runs by arm label.
 CompleteBlocks = Mapping[int, Mapping[str, Run]]
@@ -63,6 +64,34 @@ def paired_effect(baseline: ArmSummary, arm: ArmSummary, metric: Metric, steps: 
     shown = Shown(pairs.shift.interval, pairs.shift.p, pairs.shift.p)
     judged = Judged(metric, MetricFamily.PRIMARY, 1, pairs, shown)
     return replace(judged.effect(baseline, arm, list(steps)), note="")
+
+
+def in_family(effect: Effect, p_adjusted: float, size: int, *, is_shown: bool) -> Effect:
+    """The effect in a ratio metric as one of so many questions that share an error rate, with its p adjusted to all of them.
+
+    is_shown: whether better or worse may still be said of it; else it is undecided, or equivalent.
+    """
+    verdict, metric, shift = effect.verdict, effect.metric, stats.paired_shift(effect.steps)
+    if not is_shown and verdict in {Verdict.BETTER, Verdict.WORSE}:
+        verdict = Verdict.EQUIVALENT if metric.is_within_margin(effect.low, effect.high) else Verdict.UNDECIDED
+    detectable = stats.minimum_detectable_effect(shift, size)
+    return replace(
+        effect,
+        p_adjusted=p_adjusted,
+        detectable=metric.change(detectable) if detectable is not None else None,
+        verdict=verdict,
+        more_blocks=stats.more_pairs_needed(shift, metric.margin_step, size) if verdict is Verdict.UNDECIDED else None,
+        note=_note_in_family(effect, verdict, size),
+    )
+
+
+def _note_in_family(effect: Effect, verdict: Verdict, size: int) -> str:
+    """What still holds of the note: not that a change is real, and not always that so many blocks can decide."""
+    if verdict is effect.verdict and verdict is not Verdict.UNDECIDED:
+        return effect.note
+    parts = effect.note.split("; ") if effect.note else []
+    too_few = note_on_blocks(effect.blocks, size) if parts and verdict is Verdict.UNDECIDED else ""
+    return "; ".join(filter(None, [*(part for part in parts if part.endswith(LEFT_OUT)), too_few]))
 
 
 def _baseline_first(plan: Plan) -> list[Arm]:

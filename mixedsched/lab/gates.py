@@ -139,7 +139,8 @@ def looks_of(until: str | None, blocks: int, max_blocks: int | None, questions: 
     """After which blocks to look: None to make all of them first.
 
     until: "decided", or None. blocks: the least number. max_blocks: three times as many by default. questions: arms beside the
-    baseline, times primary metrics. Raises UsageError for anything else, and where so few blocks cannot decide.
+    baseline, times primary metrics; none where nothing is random. Raises UsageError for anything else, and where so few blocks
+    cannot decide.
     """
     if until is None:
         if max_blocks is not None:
@@ -154,7 +155,7 @@ def looks_of(until: str | None, blocks: int, max_blocks: int | None, questions: 
             fix="--max-blocks must not be less than --blocks",
         )
     looks = stats.Looks(blocks, most)
-    if looks.first_deciding(stats.ALPHA / questions) is None:
+    if questions and looks.first_deciding(stats.ALPHA / questions) is None:
         needed = next(
             count for count in itertools.count(most) if stats.Looks(1, count).first_deciding(stats.ALPHA / questions)
         )

@@ -119,6 +119,9 @@ class ExperimentFacts:
     versions: Mapping[str, str] = field(default_factory=dict)  # of all programs that make the loads
     history: tuple[int, ...] = ()  # numbers of blocks that were planned one after the other: extending is looking
     gates: tuple[str, ...] = ()  # conditions that the last start was to decide
+    looked: int = (
+        0  # complete blocks at which results that could decide were first shown; 0 where none were, or none is noted
+    )
     # Of a live page: application, url, rules, see sites.site.Application.
     live: Mapping[str, Any] = field(default_factory=dict)
     overhead_s: float | None = None  # cost of a load beyond itself: the median over those that count
@@ -152,7 +155,7 @@ def spent_before_s(store: Store, work: Mapping[str, str]) -> float:
     for experiment in store.experiments():
         if not work.items() <= experiment.facts.items():
             raise UsageError(
-                f"the folder holds something else than this {' and '.join(work)}",
+                f"the folder holds something other than this {' and '.join(work)}",
                 why="its loads were made for another page, network, seed or other options",
                 fix="choose another folder with --out",
             )

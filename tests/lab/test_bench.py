@@ -116,9 +116,9 @@ def test_time_of_earlier_starts_counts_and_foreign_loads_are_refused(design: Des
     measured(design, tmp_path, design.plan(LINK, 2), ScriptedLab())
     with open_store(tmp_path) as store:
         assert spent_before_s(store, WORK) == 40.0
-        with pytest.raises(UsageError, match="something else than this audit"):
+        with pytest.raises(UsageError, match="something other than this audit"):
             spent_before_s(store, {"audit": "4567"})
-        with pytest.raises(UsageError, match="something else than this tune"):
+        with pytest.raises(UsageError, match="something other than this tune"):
             spent_before_s(store, {"tune": "0123"})
 
 

@@ -95,6 +95,12 @@ def test_too_few_blocks_ask_for_more_time_and_promise_nothing() -> None:
     assert "What to change" not in text
 
 
+@pytest.mark.parametrize(("looked", "is_said"), [(0, False), (7, True), (8, False)])
+def test_an_audit_that_was_continued_after_its_results_were_shown_says_so(looked: int, is_said: bool) -> None:
+    told = " ".join(terminal(made_up_audit(looked=looked)).split())
+    assert ("continued after its results had been shown at 7 blocks" in told) == is_said
+
+
 @pytest.mark.parametrize("rendered", [terminal, render_html])
 def test_what_arrives_late_and_why_a_change_helps_are_there(rendered: Callable[[Audit], str]) -> None:
     audit = made_up_audit()

@@ -1,7 +1,7 @@
 """The results of an audit as plain values and as JSON, and its verdict: Holm over all networks together, then one word."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +15,7 @@ from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.changes.servers import WebServer
 from mixedsched.core import stats
 from mixedsched.core.metrics import metric_named
+from mixedsched.lab.analysis import in_family
 from mixedsched.lab.comparison import Comparison, Effect, Verdict
 from mixedsched.lab.model import Run
 from mixedsched.model.profile import Profile
@@ -60,12 +61,16 @@ class NetworkResult:
     def name(self) -> str:
         return self.profile.name
 
+    @property
+    def all_effects(self) -> tuple[Effect, ...]:
+        """On all metrics of all contenders: those on the primary one first, as the whole family allows."""
+        judged = {(item.arm, item.metric.key) for item in self.effects}
+        every = self.comparison.effects if self.comparison is not None else ()
+        return (*self.effects, *(item for item in every if (item.arm, item.metric.key) not in judged))
+
     def effect(self, contender: str, metric: str) -> Effect | None:
-        """The effect of a contender on a metric (key); that on the primary one is judged over the whole family."""
-        for item in (*self.effects, *(self.comparison.effects if self.comparison is not None else ())):
-            if (item.arm, item.metric.key) == (contender, metric):
-                return item
-        return None
+        """The effect of a contender on a metric (key)."""
+        return next((item for item in self.all_effects if (item.arm, item.metric.key) == (contender, metric)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +88,15 @@ class Audit:
     screening: Screening
     expected_today: ByNetwork  # estimated paints under today's scheme
     contenders: tuple[Alternative, ...]
-    # The contender to recommend, or to judge today's delivery by; None if nothing was worth measuring.
     chosen: Alternative | None
+    """The contender to recommend, or to judge today's delivery by; None if nothing was worth measuring."""
     outcome: AuditVerdict
     facts: Mapping[str, Any]  # machine, versions, browser model
     wastes: Wastes = NO_WASTES  # beside the order of delivery
     server: WebServer | None = None  # the owner's own, as far as it is known
     own: KeptServer | None = None  # that advice is for alone, if one was named
     browser: Browser = Browser.CHROMIUM  # that loaded the page
+    looked: int = 0  # complete blocks at which an earlier start showed results that could decide; 0 where none did
 
     @property
     def complete_blocks(self) -> int:
@@ -116,19 +122,8 @@ def family_effects(comparisons: Mapping[str, Comparison]) -> dict[str, tuple[Eff
     adjusted = stats.holm([effect.p for _, effect in effects])
     found: dict[str, list[Effect]] = {network: [] for network in comparisons}
     for (network, effect), p in zip(effects, adjusted, strict=True):
-        found[network].append(_judged(effect, p, len(effects)))
+        found[network].append(in_family(effect, p, len(effects), is_shown=p < stats.ALPHA))
     return {network: tuple(items) for network, items in found.items()}
-
-
-def _judged(effect: Effect, p_adjusted: float, family_size: int) -> Effect:
-    """The effect with its p in the larger family. A verdict that this p does not support becomes undecided, or equivalent."""
-    verdict = effect.verdict
-    if verdict in {Verdict.BETTER, Verdict.WORSE} and p_adjusted >= stats.ALPHA:
-        verdict = Verdict.EQUIVALENT if effect.metric.is_within_margin(effect.low, effect.high) else Verdict.UNDECIDED
-    more = None
-    if verdict is Verdict.UNDECIDED:
-        more = stats.more_pairs_needed(stats.paired_shift(effect.steps), effect.metric.margin_step, family_size)
-    return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
 
 
 def outcome_of(effects: Mapping[str, Sequence[Effect]], contender: str, *, promises: bool) -> AuditVerdict:
@@ -143,17 +138,25 @@ def outcome_of(effects: Mapping[str, Sequence[Effect]], contender: str, *, promi
     return AuditVerdict.GOOD if decided or not promises else AuditVerdict.OPEN
 
 
-def best_contender(effects: Mapping[str, Sequence[Effect]], contenders: Sequence[str]) -> str | None:
-    """The one with the largest gain of those confirmed to be better somewhere and worse nowhere; else the first planned."""
+def best_contender(
+    effects: Mapping[str, Sequence[Effect]], contenders: Sequence[str], promising: Collection[str] = ()
+) -> str | None:
+    """The one with the largest gain of those confirmed to be better somewhere and worse nowhere.
+
+    Else the first planned whose outcome is not GOOD, so that a page is called good only if it is against every contender; else
+    the first planned. promising: those of which simulation expects a gain beyond the margin.
+    """
 
     def gain(label: str) -> float:
         changes = [item.change or 0.0 for items in effects.values() for item in items if item.arm == label]
         return sum(changes) / len(changes) if changes else 0.0
 
-    confirmed = [label for label in contenders if outcome_of(effects, label, promises=False) is AuditVerdict.IMPROVABLE]
+    outcomes = {label: outcome_of(effects, label, promises=label in promising) for label in contenders}
+    confirmed = [label for label in contenders if outcomes[label] is AuditVerdict.IMPROVABLE]
     if confirmed:
         return min(confirmed, key=gain)
-    return contenders[0] if contenders else None
+    in_question = [label for label in contenders if outcomes[label] is not AuditVerdict.GOOD]
+    return next(iter([*in_question, *contenders]), None)
 
 
 # As JSON
@@ -174,7 +177,7 @@ def audit_facts(audit: Audit) -> dict[str, Any]:
         "spent_s": round(audit.spent_s, 1),
         "verdict": audit.outcome.value,
         "chosen": audit.chosen.label if audit.chosen is not None else None,
-        "blocks": {"complete": audit.complete_blocks, "planned": audit.planned_blocks},
+        "blocks": {"complete": audit.complete_blocks, "planned": audit.planned_blocks, "looked": audit.looked or None},
         "networks": [_network(item, audit.document) for item in audit.networks],
         "contenders": [_contender(item, audit) for item in audit.contenders],
         "tried": [_tried(item, audit) for item in audit.screening.singles],
@@ -206,18 +209,9 @@ def _network(result: NetworkResult, document: Document) -> dict[str, Any]:
         "looks": {scheme: dict(run.page_load["metrics"]) for scheme, run in result.looks.items()},
         "findings": [_finding(item, document) for item in result.findings],
         "arms": result.comparison.to_dict()["arms"] if result.comparison is not None else [],
-        "effects": [effect.to_dict() for effect in _effects(result)],
+        "effects": [effect.to_dict() for effect in result.all_effects],
         "blocks": result.comparison.complete_blocks if result.comparison is not None else 0,
     }
-
-
-def _effects(result: NetworkResult) -> list[Effect]:
-    """The primary ones as the whole family allows, then the rest."""
-    if result.comparison is None:
-        return []
-    adjusted = {(item.arm, item.metric.key) for item in result.effects}
-    rest = [item for item in result.comparison.effects if (item.arm, item.metric.key) not in adjusted]
-    return [*result.effects, *rest]
 
 
 def _finding(finding: LateResource, document: Document) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mixedsched.advice.audit._screening import EditionPlayer, Screening, screen
-from mixedsched.advice.audit.budget import Measuring, more_blocks, plan_measuring
+from mixedsched.advice.audit.budget import Measuring, blocks_wanted, more_blocks, plan_measuring
 from mixedsched.advice.audit.result import (
     PRIMARY,
     TODAY,
@@ -26,13 +26,12 @@ from mixedsched.advice.changes.look import look_at
 from mixedsched.advice.changes.observed import page_model, scenario_of
 from mixedsched.advice.changes.own_server import KeptServer
 from mixedsched.advice.changes.page_change import PageModel, document_of, make_edition
-from mixedsched.advice.changes.servers import WebServer, web_server_of_field
+from mixedsched.advice.changes.servers import WebServer, recorded_server
 from mixedsched.advice.changes.waste import wastes_of
 from mixedsched.core.metrics import metric_named
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.analysis import analyse
 from mixedsched.lab.bench import Bench, Design, ServedArm, Surroundings
-from mixedsched.lab.comparison import Effect
 from mixedsched.lab.costs import START_S, known_overhead_s, loads_cost_s, refuse_short_budget
 from mixedsched.lab.engine import TimeIsUp
 from mixedsched.lab.machine import machine_facts
@@ -45,6 +44,7 @@ from mixedsched.lab.results import ExperimentFacts, continued, open_store, spent
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.profile import Profile
 from mixedsched.sites.site import Site
+from mixedsched.units import counted
 from mixedsched.world.browser.kinds import Browser
 from mixedsched.world.servers import is_server, read_choice
 from mixedsched.world.store import Store
@@ -156,7 +156,9 @@ class _AuditSession:
             share_s = (job.budget_s - self._spent_s) / (len(results) - place)
             world.say(f"measuring {arms} against today's page over {result.name}")
             results[place] = await self._measured(result, contenders, measuring.blocks, self._spent_s + share_s)
-        return replace(self._concluded(results, screening, expected_today, contenders), wastes=wastes)
+        audit = replace(self._concluded(results, screening, expected_today, contenders), wastes=wastes)
+        self._note_look(audit)
+        return audit
 
     def _bench(self, arms: Sequence[ServedArm], *, inspect: bool = False) -> Bench:
         job = self._job
@@ -199,7 +201,7 @@ class _AuditSession:
         inspection = first.look.run.page_load.get("inspection")
         wastes = wastes_of(inspection, site.page, site.hosts, first.profile.rtt_ms, knows_caching=known)
         if wastes:
-            self._world.say(f"simulating the page without {len(wastes)} ways of wasting bytes or time")
+            self._world.say(f"simulating the page without {counted(len(wastes), 'way')} of wasting bytes or time")
         today_ms = {item.name: item.look.lcp_ms for item in results}
         return play_wastes(wastes, models, player, played_as(job.baseline), today_ms, knows_caching=known)
 
@@ -214,7 +216,7 @@ class _AuditSession:
             candidates = [item for item in candidates if not item.is_html]
         elif job.own is not None and job.own.headers != "merged":
             candidates = [item for item in candidates if item.is_html]
-        self._world.say(f"simulating {len(candidates)} changes and sets of them")
+        self._world.say(f"simulating {counted(len(candidates), 'change')}, alone and in sets")
         today = FOLLOWS_PRIORITIES if job.own is None else played_as(job.baseline)
         screening = screen(candidates, player.under(today))
         expected_today = player.under(played_as(job.baseline))([()])[0]
@@ -273,8 +275,10 @@ class _AuditSession:
         comparisons = {item.name: item.comparison for item in results if item.comparison is not None}
         effects = family_effects(comparisons)
         judged = tuple(replace(item, effects=effects.get(item.name, ())) for item in results)
-        label = best_contender(effects, [item.label for item in contenders])
+        promising = {item.label for item in contenders if _is_promising(item, expected_today)}
+        label = best_contender(effects, [item.label for item in contenders], promising)
         chosen = next((item for item in contenders if item.label == label), None)
+        outcome = AuditVerdict.GOOD if label is None else outcome_of(effects, label, promises=label in promising)
         return Audit(
             site=job.site.name,
             title=job.site.title or job.site.name,
@@ -289,8 +293,9 @@ class _AuditSession:
             expected_today=expected_today,
             contenders=tuple(contenders),
             chosen=chosen,
-            outcome=_outcome(effects, chosen, expected_today),
-            server=job.server or _recorded_server(job.site),
+            outcome=outcome,
+            server=job.server or recorded_server(job.site),
+            looked=max((item.facts.get("looked", 0) for item in self._store.experiments()), default=0),
             own=job.own,
             facts={
                 "machine": self._machine,
@@ -298,6 +303,15 @@ class _AuditSession:
                 "browser_model": {"name": job.model.name, "source": job.model.source},
             },
         )
+
+    def _note_look(self, audit: Audit) -> None:
+        """Its results are shown now: whoever goes on after that looks again."""
+        if audit.looked or audit.complete_blocks < blocks_wanted(len(audit.contenders), len(audit.networks)):
+            return
+        shown = {item.comparison.plan.digest for item in audit.networks if item.comparison is not None}
+        for stored in self._store.experiments():
+            if stored.digest in shown:
+                self._store.save_plan(stored.digest, stored.plan, {**stored.facts, "looked": audit.complete_blocks})
 
 
 def _contenders(
@@ -322,18 +336,7 @@ def _contenders(
     ]
 
 
-def _outcome(
-    effects: Mapping[str, Sequence[Effect]], chosen: Alternative | None, expected_today: Mapping[str, PaintEstimate]
-) -> AuditVerdict:
-    if chosen is None:
-        return AuditVerdict.GOOD
-    margin = metric_named(PRIMARY).margin
-    promises = any(chosen.expected[name].lcp_ms < expected_today[name].lcp_ms * (1 - margin) for name in expected_today)
-    return outcome_of(effects, chosen.label, promises=promises)
-
-
-def _recorded_server(site: Site) -> WebServer | None:
-    """The server that a recording names in its `server` field."""
-    settings = site.settings.get(site.page.main.key)
-    fields = dict(settings.headers) if settings is not None else {}
-    return web_server_of_field("".join(fields.get("server", ())[:1]))
+def _is_promising(contender: Alternative, today: Mapping[str, PaintEstimate]) -> bool:
+    """Whether simulation expects a gain beyond the margin on a network."""
+    least = 1 - metric_named(PRIMARY).margin
+    return any(contender.expected[name].lcp_ms < today[name].lcp_ms * least for name in today)

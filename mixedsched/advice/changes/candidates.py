@@ -99,7 +99,7 @@ def _unseen_images(look: Look) -> list[Change]:
     total = format_bytes(sum(item.response.size_bytes for item in images))
     keys = _keys(images)
     why = f"the first screen does not show them, and they take {total}"
-    urgent = _keys(item for item in images if item.resource.chromium_priority.rank < 3)
+    urgent = _keys(item for item in images if item.resource.chromium_priority.rank < ChromiumPriority.LOW.rank)
     changes = [Change(Action.LAZY, keys, why)]
     if urgent:
         changes.append(Change(Action.FETCH_LAST, urgent, _WHY_LAST))

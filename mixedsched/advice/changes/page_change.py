@@ -20,6 +20,7 @@ from mixedsched.model.page import PAGE_FORMAT, Page, Resource
 from mixedsched.model.priority import parse_parameters
 from mixedsched.model.request import ChromiumPriority, Flag, Kind
 from mixedsched.sites.site import ResponseSettings, Site
+from mixedsched.world.system.files import write_whole
 
 _SLOWEST = tuple(ChromiumPriority)[-1]
 
@@ -211,9 +212,7 @@ def _with_document(site: Site, text: str, file: Path) -> Site:
     body = codings.encode(body, site.encodings[key]) if key in site.encodings else body
     if not file.is_file():  # kept, so that the server says the same of its time whenever an experiment goes on
         file.parent.mkdir(parents=True, exist_ok=True)
-        aside = file.with_suffix(".new")
-        aside.write_bytes(body)
-        aside.replace(file)
+        write_whole(file, body)
     return replace(site, files={**site.files, key: file}, page=_with_size(site.page, site.entry, len(body)))
 
 

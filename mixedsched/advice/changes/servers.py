@@ -8,6 +8,7 @@ from typing import Literal
 
 from mixedsched.advice.changes.waste import WasteKind
 from mixedsched.errors import UsageError, nearest_hint
+from mixedsched.sites.site import Site
 
 OTHER = "other"
 
@@ -63,3 +64,10 @@ def web_server_of_field(field: str) -> WebServer | None:
     """The one that a `server` response field names, such as "nginx/1.31.4"; None if it is none that is known."""
     text = field.strip().lower()
     return next((item for item in web_servers() if text.startswith(item.fields)), None)
+
+
+def recorded_server(site: Site) -> WebServer | None:
+    """The one that a recording names in the `server` field of its document."""
+    settings = site.settings.get(site.page.main.key)
+    fields = dict(settings.headers) if settings is not None else {}
+    return web_server_of_field("".join(fields.get("server", ())[:1]))

@@ -10,6 +10,7 @@ from mixedsched.advice.tuner._proof import Judgement, Proof, Remains
 from mixedsched.advice.tuner._reasons import (
     Room,
     confirmed_reason,
+    equivalent_reason,
     nothing_reason,
     out_raced_reason,
     simulated_reason,
@@ -217,7 +218,7 @@ def _outcome(
     if judgement is not None and not judgement.harm and room.is_used_up:
         verdicts = {items[0].verdict for items in judgement.effects.values()}
         if verdicts == {Verdict.EQUIVALENT}:
-            return Outcome.NOTHING_TO_GAIN, nothing_reason(found, room)
+            return Outcome.NOTHING_TO_GAIN, equivalent_reason(judgement, room)
     return Outcome.UNCONFIRMED, unconfirmed_reason(comparisons, judgement, room)
 
 

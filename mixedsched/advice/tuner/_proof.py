@@ -16,7 +16,7 @@ from mixedsched.advice.tuner.objective import GUARDED, SEQUENTIAL
 from mixedsched.advice.tuner.result import Contender, HtmlLine, Role
 from mixedsched.core import stats
 from mixedsched.core.metrics import Metric, metric_named
-from mixedsched.lab.analysis import paired_effect
+from mixedsched.lab.analysis import in_family, paired_effect
 from mixedsched.lab.comparison import ArmSummary, Comparison, Effect, Verdict
 
 GUARD_PCT = 2.0  # that a guarded metric may be worse than under sequential delivery
@@ -99,7 +99,9 @@ class Proof:
             for contender in asked:
                 effect = effect_between(comparison, contender.label, self.best, self.weights)
                 so_far = max(so_far, effect.p)
-                judged.append(_judged(effect, min(1.0, so_far * len(self.comparisons)), is_asked=is_asked))
+                p_adjusted = min(1.0, so_far * len(self.comparisons))
+                is_shown = effect.verdict is not Verdict.BETTER or (is_asked and p_adjusted < stats.ALPHA)
+                judged.append(in_family(effect, p_adjusted, len(self.comparisons), is_shown=is_shown))
                 is_asked = judged[-1].verdict is Verdict.BETTER
             effects[network] = tuple(judged)
             alone = effect_between(comparison, winner, self.best, self.weights)
@@ -210,19 +212,6 @@ def effect_between(comparison: Comparison, arm: str, against: str, weights: Mapp
     """One arm against another over the complete blocks, in one metric or several weighted ones; p is not adjusted."""
     first, second = comparison.arm(against), comparison.arm(arm)
     return paired_effect(first, second, decision_metric(weights), _steps(comparison, first, second, weights))
-
-
-def _judged(effect: Effect, p_adjusted: float, *, is_asked: bool) -> Effect:
-    """The effect with the p of the whole family: a gain that this no longer supports becomes undecided, or equivalent.
-
-    is_asked: whether all that comes before it in the sequence is answered.
-    """
-    verdict, more = effect.verdict, effect.more_blocks
-    if verdict is Verdict.BETTER and (p_adjusted >= stats.ALPHA or not is_asked):
-        verdict = Verdict.EQUIVALENT if effect.metric.is_within_margin(effect.low, effect.high) else Verdict.UNDECIDED
-        if verdict is Verdict.UNDECIDED:
-            more = stats.more_pairs_needed(stats.paired_shift(effect.steps), effect.metric.margin_step)
-    return replace(effect, p_adjusted=p_adjusted, verdict=verdict, more_blocks=more)
 
 
 def _steps(

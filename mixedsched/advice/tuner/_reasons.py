@@ -78,13 +78,22 @@ def _unconfirmed(comparisons: Mapping[str, Comparison], judgement: Judgement | N
     winners = [items[0] for items in judgement.effects.values()]
     if any(item.verdict is Verdict.UNDECIDED for item in winners):
         more = max((item.more_blocks or 0 for item in winners), default=0)
-        wanted = f"; about {more} more blocks would decide" if more else ""
+        wanted = f"; about {counted(more, 'more block')} would decide" if more else ""
         return f"{effects}, which may be chance{wanted}"
-    return f"{effects}: no difference that matters"
+    return _no_difference(judgement)
+
+
+def _no_difference(judgement: Judgement) -> str:
+    return f"{_effects_in_words(judgement)}: no difference that matters"
+
+
+def equivalent_reason(judgement: Judgement, room: Room) -> str:
+    """The candidate was loaded, and makes no difference."""
+    return f"{_no_difference(judgement)}. {room.in_words()}"
 
 
 def nothing_reason(found: SearchResult, room: Room) -> str:
-    """No candidate is better in simulation, or the rest is within noise of the bound."""
+    """No candidate is better in simulation, or none can be."""
     if not found.rungs:
         least = f"{LEAST_GAIN * 100:g} {'points of the score' if room.objective.points is not None else '%'}"
         why = f"No order can be better than {room.best} by {least}, so none was searched for"

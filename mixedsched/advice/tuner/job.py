@@ -26,6 +26,7 @@ from mixedsched.sites.elsewhere import is_elsewhere
 from mixedsched.sites.opening import folder_of, load_site, open_site, recipes
 from mixedsched.sites.pages import STANDARD_INPUT, read_pages
 from mixedsched.sites.site import MANIFEST_NAME, Origins, Site, site_digest
+from mixedsched.world.system.files import write_whole
 
 # How the time there is goes to looks, search, race and proof: pure arithmetic on costs of loads. The proof comes first: without
 # enough blocks nothing can be said. Then a small search, then a small race; what is left beyond that makes all three larger.
@@ -274,7 +275,5 @@ class Decisions:
         decisions = {"job": self._digest, **self.known()}
         if what not in decisions:
             decisions[what] = decide()
-            aside = self._file.with_suffix(".json.new")
-            aside.write_text(json.dumps(decisions, indent=1), encoding="utf-8")
-            aside.replace(self._file)
+            write_whole(self._file, json.dumps(decisions, indent=1))
         return decisions[what]

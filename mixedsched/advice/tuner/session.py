@@ -43,6 +43,7 @@ from mixedsched.lab.costs import START_S, fitting_blocks
 from mixedsched.lab.engine import stored_runs
 from mixedsched.lab.play.scenario import SEEDS
 from mixedsched.lab.results import DATABASE_NAME, open_store, spent_before_s
+from mixedsched.units import counted
 from mixedsched.world.store import Store, file_address
 
 PIPE_SHARE, PIPE_SHARE_ALONE = 0.25, 0.7  # of the time for simulations; where rung pipe is the last to be asked
@@ -54,7 +55,7 @@ OWN_SHARE = 0.4  # the same for one's own server, where it is all of the search
 RACE_AND_PROOF = 2.0  # of the least time that a proof takes
 PIPE_FINALISTS = 24  # of rung pipe, that are played on rung stack, so that all reported numbers are of one kind
 ORDERS_SHARE = 0.6  # of the search's time, where lines of HTML for one's own server are to be tried, too
-SEARCH_SHARE = 0.7  # of what bounds leave, where no browser is asked; the rest is for trying what is shipped
+SIMULATED_SEARCH_SHARE = 0.7  # of what bounds leave, where no browser is asked; the rest is for trying what is shipped
 
 
 def carry_out(job: TuneJob, world: TuneSurroundings, facts: Mapping[str, Any]) -> Tuning:
@@ -156,7 +157,7 @@ class TuneSession:
         """By costs of the looks, which are stored, so that a session that is continued decides alike."""
         budget_s = self._job.budget_s
         if not view.costs_s:
-            return Shares(max(0.0, self._left_s - REPORT_S) * SEARCH_SHARE, 0, 0, 0.0)
+            return Shares(max(0.0, self._left_s - REPORT_S) * SIMULATED_SEARCH_SHARE, 0, 0, 0.0)
         looked_s = sum(view.costs_s.values()) + START_S * len(view.costs_s)
         return share_out(budget_s - looked_s, view.costs_s, len(BASELINES) + RACING_MOST, budget_s)
 
@@ -311,7 +312,7 @@ class TuneSession:
         labels = self._decisions.make("proof", lambda: [item.label for item in wanted[:count]])
         known.finalists = tuple(item for item in wanted if item.label in labels)
         blocks = fitting_blocks(self._left_s, view.costs_s, len(labels))
-        self._world.say(f"proving over new seeds: {', '.join(labels)}, about {blocks} blocks")
+        self._world.say(f"proving over new seeds: {', '.join(labels)}, about {counted(blocks, 'block')}")
         costs_s = list(view.costs_s.values())
         async with bench_of(job, self._world, self._store, "proof", known.finalists) as bench:
             contest = Contest(bench, job.networks, lambda: self._left_s > 0)

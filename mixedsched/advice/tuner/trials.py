@@ -106,7 +106,7 @@ class Memory:
             self.keep(_FORMAT_KEY, FORMAT)
         elif found != FORMAT:
             raise MixedschedError(
-                "the search in the database is of another version of mixedsched",
+                "the search in the database was stored by another version of mixedsched",
                 why=f"its format is {found}, this version knows {FORMAT}",
                 fix="use another folder, or the version that wrote it",
             )

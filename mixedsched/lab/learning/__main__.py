@@ -19,7 +19,7 @@ RETRY_S = 15.0
 
 
 class _Pace:
-    """Rests before each load for what the one before has cost."""
+    """Rests before each order that is played for what the one before has cost."""
 
     def __init__(self) -> None:
         self._worked_s = time.process_time()

@@ -1,11 +1,14 @@
 """Visits made of loads on rung `pipe`, where there is no server to listen to, and beacons of simulated loads."""
 
+from collections.abc import Mapping
+
 from mixedsched.core.learning.visit import Beacon, SeenNetwork, SeenRequest, Visit
-from mixedsched.core.metrics.paint import PaintNeeds
+from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.lab.play.scenario import Scenario
+from mixedsched.lab.play.task import LoadTimes
 from mixedsched.model.browser_model import BrowserModel
-from mixedsched.model.page import Page, Resource
+from mixedsched.model.page import Resource
 from mixedsched.model.request import Flag, Kind
 
 _POINTS = 40
@@ -19,20 +22,20 @@ def visit_of(load: PlayedLoad, scenario: Scenario) -> Visit:
     layout_ms = paints.fcp_ms - scenario.model.paint_ms
     requests = tuple(
         SeenRequest(
-            path=by_id[item.id].path,
-            kind=by_id[item.id].kind,
-            mime=by_id[item.id].mime,
-            size_bytes=by_id[item.id].body_bytes,
-            priority=by_id[item.id].chromium_priority,
-            incremental=by_id[item.id].incremental,
-            requested_ms=item.requested_ms,
-            referrer=_referrer(page, by_id[item.id]),
-            raised=scenario.model.finds_at_layout and _is_in_view(by_id[item.id]) and item.complete_ms > layout_ms,
-            first_byte_ms=item.first_byte_ms,
-            last_byte_ms=item.complete_ms,
-            sent_bytes=by_id[item.id].body_bytes,
+            path=item.path,
+            kind=item.kind,
+            mime=item.mime,
+            size_bytes=item.body_bytes,
+            priority=item.chromium_priority,
+            incremental=item.incremental,
+            requested_ms=seen.requested_ms,
+            referrer=_referrer(page.main, item, by_id),
+            raised=scenario.model.finds_at_layout and _is_in_view(item) and seen.complete_ms > layout_ms,
+            first_byte_ms=seen.first_byte_ms,
+            last_byte_ms=seen.complete_ms,
+            sent_bytes=item.body_bytes,
         )
-        for item in load.resources
+        for item, seen in ((by_id[seen.id], seen) for seen in load.resources)
     )
     main = times[page.main.id]
     step_ms = (main.complete_ms - main.first_byte_ms) / _POINTS
@@ -50,21 +53,16 @@ def beacon_of(load: PlayedLoad, model: BrowserModel) -> Beacon:
     return Beacon(paints.fcp_ms, paints.lcp_ms, path)
 
 
-def _paints(load: PlayedLoad, model: BrowserModel):  # type: ignore[no-untyped-def]
-    needs, times = PaintNeeds.of(load.page), load.times()
-    return needs.estimate(
-        {name: item.first_byte_ms for name, item in times.items()},
-        {name: item.complete_ms for name, item in times.items()},
-        model,
-    )
+def _paints(load: PlayedLoad, model: BrowserModel) -> PaintEstimate:
+    times = LoadTimes.of(load)
+    return PaintNeeds.of(load.page).estimate(times.first_byte_ms, times.complete_ms, model)
 
 
-def _referrer(page: Page, item: Resource) -> str | None:
-    if item is page.main:
+def _referrer(main: Resource, item: Resource, by_id: Mapping[str, Resource]) -> str | None:
+    if item is main:
         return None
-    by_id = page.by_id()
-    parent = page.main if item.found_by is None else by_id[item.found_by]
-    return parent.path if parent.kind is Kind.STYLESHEET else page.main.path
+    parent = main if item.found_by is None else by_id[item.found_by]
+    return parent.path if parent.kind is Kind.STYLESHEET else main.path
 
 
 def _is_in_view(item: Resource) -> bool:

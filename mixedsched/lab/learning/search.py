@@ -17,6 +17,7 @@ from mixedsched.core.sim.pipe import PipeOptions, play_pipe
 from mixedsched.core.sim.playback import Discoveries
 from mixedsched.errors import PageLoadError
 from mixedsched.lab.play.scenario import pipe_of, varied, with_round_trips
+from mixedsched.lab.play.task import LoadTimes
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.model.mapping import PriorityMapping
 from mixedsched.model.profile import Profile
@@ -54,19 +55,20 @@ def search(
 ) -> list[Proposal]:
     """Proposals for a page, the best first; those that are not better than the safe order are left out.
 
-    pipe: simulate on this pipe instead of the classes. goes_on: asked before each load. left: names of orders that the guard
-    has left. Empty where too little is known.
+    pipe: simulate on this pipe instead of the classes. goes_on: asked before each order that is played. left: names of orders
+    that the guard has left. Empty where too little is known.
     """
     learned = LearnedPage.of(memory, model)
     if learned is None:
         return []
     page, awaited = learned.page, learned.awaited
-    usually = [] if pipe is not None else [(item.profile, share) for item, share in usual(classes)]
+    usually = [] if pipe is not None else usual(classes)
     quick = _Trials(learned, model, goes_on, left)
     if pipe is not None:
         quick.add(Discoveries.of(page, model, awaited), pipe, 1.0)
-    for profile, share in usually:
-        quick.add(Discoveries.of(with_round_trips(page, profile.rtt_ms), model, awaited), pipe_of(profile), share)
+    for item, share in usually:
+        slowed = with_round_trips(page, item.profile.rtt_ms)
+        quick.add(Discoveries.of(slowed, model, awaited), pipe_of(item.profile), share)
     for recipe in first_round(is_told=learned.is_told):
         quick.try_out(recipe)
     for recipe in next_round(quick.best, is_told=learned.is_told):
@@ -74,23 +76,21 @@ def search(
     trials = quick
     if usually:
         trials, discoveries = _Trials(learned, model, goes_on, left), Discoveries.of(page, model, awaited)
-        for profile, share in usually:
-            trials.add(discoveries, profile, share)
+        for item, share in usually:
+            trials.add(discoveries, item.profile, share)
         for recipe in quick.to_refine():
             trials.try_out(recipe)
     if not trials.has_safe:
         return []
-    least = LEAST_GAIN_UNDER_LOSS if any(profile.is_random for profile, _ in usually) else LEAST_GAIN
-    places = (
-        [next(at for at, own in enumerate(classes) if own is item) for item, _ in usual(classes)] if usually else []
-    )
+    least = LEAST_GAIN_UNDER_LOSS if any(item.profile.is_random for item, _ in usually) else LEAST_GAIN
+    places = [next(at for at, own in enumerate(classes) if own is item) for item, _ in usually]
     found = [trials.proposal(recipe, places, least) for recipe in trials.ranked()]
     useful = [
-        item
-        for item in found
-        if item.plan.name != SAFE and (item.everywhere or any(ratio < 1 for ratio in item.by_network.values()))
+        each
+        for each in found
+        if each.plan.name != SAFE and (each.everywhere or any(ratio < 1 for ratio in each.by_network.values()))
     ]
-    return sorted(useful, key=lambda item: not item.everywhere)
+    return sorted(useful, key=lambda each: not each.everywhere)
 
 
 def _ratios(own: tuple[float, float], safe: tuple[float, float]) -> tuple[float, float]:
@@ -179,9 +179,8 @@ class _Trials:
             for load in loads:
                 if load is None:
                     return None
-                first = {item.id: item.first_byte_ms for item in load.resources}
-                complete = {item.id: item.complete_ms for item in load.resources}
-                fcp_ms, lcp_ms = self._learned.paints(first, complete, self._model)
+                times = LoadTimes.of(load)
+                fcp_ms, lcp_ms = self._learned.paints(times.first_byte_ms, times.complete_ms, self._model)
                 fcp += math.log(max(fcp_ms, 1e-3)) / len(loads)
                 lcp += math.log(max(lcp_ms, 1e-3)) / len(loads)
             each.append((fcp, lcp))

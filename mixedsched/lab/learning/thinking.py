@@ -16,7 +16,9 @@ BROWSER = "chromium"  # the browser model by which learned pages are played
 def think_once(
     store: MemoryStore, goes_on: Callable[[], bool] = lambda: True, model: BrowserModel | None = None
 ) -> int:
-    """Search for each page that wants it; returns how many. goes_on: asked before each simulated load. Raises as the store."""
+    """Search for each page that wants it; returns how many. goes_on: asked before each order that is played. Raises as the
+    store.
+    """
     model = model or catalog.load_browser_model(BROWSER)
     paths = store.wanting_thought()
     for path in paths:

@@ -174,6 +174,8 @@ def playing_costs(
 
     Raises PageLoadError where a network never lets a load end.
     """
+    from mixedsched.core.sim import stack  # noqa: F401 - here, because a load would seem to cost what its import does
+
     load_s, playing_s = {}, 0.0
     for scenario in scenarios:
         began_s = time.monotonic()

@@ -54,7 +54,7 @@ class LoadsOfPlace:
 
     def complete(self) -> dict[int, int]:
         """By block that counts, in their order: the last attempt at it that has an ok load of every arm."""
-        return dict(sorted(attempt for attempt in sorted(self.attempts) if _MISSING not in self.attempts[attempt]))
+        return dict(sorted(place for place, rows in self.attempts.items() if _MISSING not in rows))
 
     def values(self, complete: Mapping[int, int]) -> NDArray[np.float64]:
         """Arms x VALUE_KEYS x blocks; NaN where a value is missing."""

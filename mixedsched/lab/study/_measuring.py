@@ -104,9 +104,7 @@ class Measurement:
             )
         if (both := together(pinned, versions)) != pinned:
             self._say(f"Chromium was updated meanwhile; the study's loads are of {both[CHROMIUM]}")
-            # As it is stored: another machine's may have grown since ours was read.
-            stored = next(item for item in self._keeper.patiently(store.studies) if item.id == study_id)
-            self._keeper.patiently(lambda: store.save_study(stored.name, stored.definition, {LABORATORY: both}))
+            self._keeper.patiently(lambda: store.change_facts(study_id, lambda facts: _with_browser(facts, versions)))
 
     async def _warm_up(self, plan: Plan, lab: Laboratory) -> None:
         """The first browser of all reads its files from the disk; its load is thrown away."""
@@ -132,6 +130,11 @@ class Measurement:
             self._loadable.add(lease.place_id)
         elif lease.place_id not in self._loadable:
             self.given_up.add(lease.place_id)
+
+
+def _with_browser(facts: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:
+    """Facts of a study that gets loads of another version of the same browser; other machines may have added theirs."""
+    return {**facts, LABORATORY: together(facts[LABORATORY], versions)}
 
 
 class _LeasedBlock:

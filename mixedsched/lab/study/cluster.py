@@ -31,7 +31,7 @@ CONNECT_S = 20
 STOP_S = 20.0  # for a child to give its blocks back
 _COMPLAINT_BYTES = 10_000  # that are kept of what a child says
 _ERRORS = 40  # the level of dask's log that is shown
-PAUSE_S = 10.0  # before a machine whose work ended with an error is tried again
+PAUSE_S = 10.0  # before a machine whose work has ended is set to work again
 
 
 @contextmanager
@@ -103,7 +103,7 @@ class Cluster:
     words: Sequence[str]
     say: Callable[[str], None]
     _at_work: dict[str, Future[str]] = field(default_factory=dict)  # by address of the machine's dask worker
-    _rests_until_s: dict[str, float] = field(default_factory=dict)  # those whose work ended with an error
+    _rests_until_s: dict[str, float] = field(default_factory=dict)  # those whose work has ended
     _started: int = 0
     # Once set, an event of dask's stays so: with a name of its own, this end stops no work that is asked for later.
     _stop_name: str = field(default_factory=lambda: f"mixedsched-stop-{uuid.uuid4()}")

@@ -23,6 +23,7 @@ from mixedsched.lab.study.gates import StudyQuestions
 from mixedsched.lab.study.lean import EARLIER_VERSIONS, LeanStudy, read_lean
 from mixedsched.lab.study.places import SimulatedPlace, planned, refuse_changed, seed_of
 from mixedsched.lab.study.session import find_study
+from mixedsched.units import counted
 from mixedsched.world.store import AdoptedBlock, NewLoad
 
 PROVED_BLOCKS = 6  # of as many places: what is simulated is the same to the last digit, or is found out soon
@@ -51,14 +52,14 @@ def go_on_from(path: Path, work: Work, say: Callable[[str], None]) -> int:
         work.store.pin(work.study_id, {LABORATORY: dict(lean.laboratory)})
     _adopt(blocks, work, path)
     _note_versions(lean, work)
-    say(f"{len(blocks)} blocks are taken from {path}")
+    say(f"{counted(len(blocks), 'block')} {'is' if len(blocks) == 1 else 'are'} taken from {path}")
     return len(blocks)
 
 
 def _refuse_other(lean: LeanStudy, work: Work, path: Path) -> None:
     found = changes(lean.result.study, work.study)
     if not found.only_add:
-        raise UsageError(f"{path} is of another study", why="; ".join(found.words), fix=_ANEW)
+        raise UsageError(f"{path} belongs to another study", why="; ".join(found.words), fix=_ANEW)
     refuse_changed(work.places.values(), [place for place in lean.places if "site" in place.facts])
 
 
@@ -73,8 +74,8 @@ def _note_looks(lean: LeanStudy, blocks: Sequence[_CompleteBlock], work: Work, p
     stored = find_study(work.store, work.study.name)
     is_begun = any(item.done for item in work.store.counts(work.study_id))
     if is_begun and StudyQuestions.from_dict(stored.facts).looks != looks:
-        raise UsageError(f"the blocks of {path} were looked at otherwise than those that are there", fix=_ANEW)
-    work.store.save_study(stored.name, stored.definition, StudyQuestions(looks).to_dict())
+        raise UsageError(f"{path} was made with other looks at its blocks than the study", fix=_ANEW)
+    work.store.change_facts(work.study_id, lambda facts: {**facts, **StudyQuestions(looks).to_dict()})
     for id_, place in work.places.items():
         most = max((block.number for block in blocks if block.place_id == id_), default=0)
         work.store.add_places(work.study_id, planned(work.study.model_copy(update={"blocks": most}), {0: place}))
@@ -118,7 +119,7 @@ def _complete(lean: LeanStudy, work: Work) -> list[_CompleteBlock]:
 def _prove(blocks: Sequence[_CompleteBlock], work: Work, path: Path, say: Callable[[str], None]) -> None:
     """Play a sample again. Raises UsageError for a load that is another one."""
     sample = _sample([block for block in blocks if block.place_id in work.places], work.study.seed)
-    say(f"playing {len(sample)} blocks of {path} again, to see that they are the same")
+    say(f"playing {counted(len(sample), 'block')} of {path} again, to see that nothing has changed")
     arms = {scheme.spec: scheme for scheme in schemes_of(work.study)}
     asked = [(block, load) for block in sample for load in block.last if load.arm in arms]
     with Pool(work.reader, work.jobs) as pool:
@@ -171,9 +172,11 @@ def _adopt(blocks: Sequence[_CompleteBlock], work: Work, path: Path) -> None:
 
 
 def _note_versions(lean: LeanStudy, work: Work) -> None:
-    stored = find_study(work.store, work.study.name)
-    known: list[Any] = [stored.facts["versions"], *stored.facts.get(EARLIER_VERSIONS, [])]
-    new = [dict(version) for version in (lean.versions, *lean.earlier_versions) if dict(version) not in known]
-    if new:
-        earlier = [*known[1:], *new]
-        work.store.save_study(stored.name, stored.definition, {EARLIER_VERSIONS: earlier})
+    """The versions that have played loads, beside the one at work."""
+
+    def with_earlier(facts: Mapping[str, Any]) -> dict[str, Any]:
+        known: list[Any] = [facts["versions"], *facts.get(EARLIER_VERSIONS, [])]
+        new = [dict(version) for version in (lean.versions, *lean.earlier_versions) if dict(version) not in known]
+        return {**facts, **({EARLIER_VERSIONS: [*known[1:], *new]} if new else {})}
+
+    work.store.change_facts(work.study_id, with_earlier)

@@ -201,7 +201,7 @@ class Study(BaseModel):
         found = [None if self.is_pipe(name) else catalog.load_profile(self.located(name)) for name in self.links]
         twice = [name for name, count in Counter(item.name for item in found if item is not None).items() if count > 1]
         if twice:
-            raise StudyError(f"two links call themselves '{twice[0]}'", fix="give each its own name")
+            raise StudyError(f"two links are both named '{twice[0]}'", fix="give each its own name")
         return found
 
     def is_pipe(self, link: str) -> bool:

@@ -38,10 +38,9 @@ class StudyQuestions:
                     why=f"its primary metrics are {', '.join(study.primary)}",
                     fix=f"name {gate.metric.key} among the primary ones in the study file",
                 )
-        if until is not None and not random_places:
-            return cls(None, gates)
-        questions = len(study.primary) * (len(study.arms) - 1) * max(1, random_places)
-        return cls(looks_of(until, study.blocks, max_blocks, questions), gates)
+        questions = len(study.primary) * (len(study.arms) - 1) * random_places
+        looks = looks_of(until, study.blocks, max_blocks, questions)
+        return cls(looks if random_places else None, gates)
 
     def to_dict(self) -> dict[str, Any]:
         looks = None if self.looks is None else {"first": self.looks.first, "last": self.looks.last}

@@ -185,10 +185,10 @@ def read_together(paths: Iterable[Path]) -> dict[str, LeanStudy]:
 def _refuse_other_version(facts: Any, path: Path) -> None:
     """Raises StudyError; TypeError for what tells no version at all."""
     if not isinstance(facts, dict):
-        raise TypeError("its metadata are no table")
+        raise TypeError("its metadata is not a table")
     if facts.get("format") != LEAN_FORMAT:
         raise StudyError(
-            f"{path} is of another version",
+            f"{path} was written by another version",
             why=f"its format is {facts.get('format')}, not {LEAN_FORMAT}",
             fix="write it anew",
         )

@@ -251,14 +251,14 @@ def refuse_changed(places: Iterable[Place], stored: Iterable[StoredPlace]) -> No
     for place in places:
         then = before.get((place.site.name, place.link), place.facts)
         changed = [
-            f"its {key.replace('_', ' ')} {then.get(key)} -> {now}"
+            f"{key.replace('_', ' ')} {then.get(key)} -> {now}"
             for key, now in place.facts.items()
             if key != OPENED_AS and then.get(key) != now
         ]
         if changed:
             raise UsageError(
                 f"{place.site.name} over {place.link} is not what it was when the study began",
-                why="by fingerprints " + ", ".join(changed),
+                why="fingerprints have changed: " + ", ".join(changed),
                 fix="restore what has changed, or start again with another --out",
             )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mixedsched.errors import InputError, UsageError
+from mixedsched.errors import InputError, StudyError, UsageError
 from mixedsched.lab.gates import note_on_gates
 from mixedsched.lab.machine import LOAD_CODE, machine_facts, own_versions
 from mixedsched.lab.plan import refuse_missing_servers
@@ -18,6 +18,7 @@ from mixedsched.lab.study.places import Place, chosen, open_places, planned, ref
 from mixedsched.lab.study.results import StudyResult, study_results
 from mixedsched.lab.study.work import StudyObserver, UnobservedStudy, Work, carry_out_study
 from mixedsched.world.store import StoredStudy, StoredWorker, StudyStore, file_address, shown_address
+from mixedsched.world.system.files import write_whole
 
 DEFINITION_NAME = "study.toml"
 STUDY_FILE = (
@@ -69,7 +70,8 @@ def run_study(
             MissingPartError without Node or Chromium; others if results cannot be stored.
     """
     definition = with_blocks(read_study(study) if isinstance(study, Path | str) else study, blocks)
-    _refuse_at_once(definition, fail_if, is_ours=scheduler is None)
+    StudyQuestions.of(definition, until, max_blocks, fail_if, 0)
+    _refuse_at_once(definition, store, start_from, scheduler)
     wanted = chosen(sites_of(definition), definition, only)
     place = default_folder(definition) if folder is None else Path(folder)
     with owned(place), study_store(place, store) as opened:
@@ -83,9 +85,8 @@ def run_study(
                     break
                 _carry_out(work, store, scheduler, say)
         except KeyboardInterrupt:
-            say(
-                f"stopped; all finished loads are stored in {shown_address(store or '') or place}, the same command continues"
-            )
+            where = shown_address(store or "") or place
+            say(f"stopped; all finished loads are stored in {where}, the same command continues")
             raise
         return stored_results(opened, definition.name)
 
@@ -98,11 +99,18 @@ def with_blocks(study: Study, blocks: int | None) -> Study:
     return changed.model_copy(update={"file": study.file})
 
 
-def _refuse_at_once(study: Study, fail_if: Sequence[str], *, is_ours: bool) -> None:
-    """Bad gates, and servers that are not here, before anything is opened. is_ours: whether this machine does the work."""
-    StudyQuestions.of(study, None, None, fail_if, 0)
-    if is_ours:
+def _refuse_at_once(study: Study, store: str | None, start_from: Path | None, scheduler: str | None) -> None:
+    """What is not there, before any site is opened, or even recorded: to begin from, to work with."""
+    if start_from is not None and not start_from.is_file():
+        raise StudyError(
+            f"{start_from} contains no loads of a study",
+            why="there is no such file",
+            fix="export it from the study again",
+        )
+    if scheduler is None:
         refuse_missing_servers(study.read_arms())
+    elif store is None:
+        raise UsageError("the machines of a scheduler share a database", fix="name one with --store")
 
 
 def _take_loads(path: Path | None, work: Work, say: Say) -> None:
@@ -118,8 +126,7 @@ def _carry_out(work: Work, store: str | None, scheduler: str | None, say: Say) -
         return
     from mixedsched.lab.study.cluster import carry_out_on_cluster  # here, because few have dask
 
-    if store is None:
-        raise UsageError("the machines of a scheduler share a database", fix="name one with --store")
+    assert store is not None, "it was refused"
     carry_out_on_cluster(work, store, scheduler, say)
 
 
@@ -139,7 +146,7 @@ def _asked(work: Work, until: str | None, max_blocks: int | None, fail_if: Seque
             why="its error rate is valid only for the planned looks",
             fix="give the same, or start anew with another --out or name",
         )
-    work.store.save_study(stored.name, stored.definition, asked.to_dict())
+    work.store.change_facts(work.study_id, lambda facts: {**facts, **asked.to_dict()})
     return asked
 
 
@@ -223,7 +230,7 @@ def planned_work(
     if before is not None:
         refuse_changed(opened.values(), store.places(before.id))
     with writing_to(folder):
-        (folder / DEFINITION_NAME).write_text(dump_study(study), encoding="utf-8")
+        write_whole(folder / DEFINITION_NAME, dump_study(study))
     study_id = store.save_study(study.name, study.to_dict(), facts)
     store.add_places(study_id, planned(study, opened))
     if study.is_simulated:  # arms may have been added, also while a worker went on that knew nothing of them

@@ -130,7 +130,7 @@ def _opened(
         raise next(iter(refused.values()))
     if refused:
         one = next(iter(refused.values()))
-        say(f"{len(refused)} of {len(planned)} places are left to others, such as one because {one}")
+        say(f"{len(refused)} of {len(planned)} places are left to others, one of them because {one}")
         memory.left.update(refused)
     return Work(
         store,

@@ -72,7 +72,7 @@ def headline(audit: Audit) -> str:
 
 def notes(audit: Audit) -> list[str]:
     """Notes on the verdict: the server that the advice needs, what gets worse, how much time would decide."""
-    found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit))
+    found = (_server_note(audit), _guard_note(audit), _advice_on_time(audit), _look_note(audit))
     return [*(note for note in found if note), *server_lines(audit.own, is_loaded=True)]
 
 
@@ -111,6 +111,16 @@ def _advice_on_time(audit: Audit) -> str:
     if needed > BLOCKS_MOST:
         return f"The difference is small compared with the scatter of loads: {done}. On a less busy machine they scatter less."
     return f"Not enough time: {done}. The same command with --budget {minutes}m continues."
+
+
+def _look_note(audit: Audit) -> str:
+    """That blocks were added after results had been seen."""
+    if not audit.looked or audit.complete_blocks <= audit.looked:
+        return ""
+    return (
+        f"The audit was continued after its results had been shown at {counted(audit.looked, 'block')}: if that was because of "
+        "them, its p values are too small."
+    )
 
 
 def finding_sentence(finding: LateResource, network: NetworkResult) -> str:

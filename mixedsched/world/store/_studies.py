@@ -1,6 +1,6 @@
 """Studies in a database: definitions, places, blocks, who works on them, and the loads. Every call is one transaction."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -73,13 +73,17 @@ class StudyStore:
 
     def pin(self, study: int, facts: Mapping[str, Any]) -> Mapping[str, Any]:
         """Add facts that a study does not have yet; returns all that it has now."""
+        return self.change_facts(study, lambda known: {**facts, **known})
+
+    def change_facts(self, study: int, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Mapping[str, Any]:
+        """Replace the facts of a study by what follows from those that it has, whoever has added any; returns the new ones."""
         with self._write() as connection:
             known = connection.execute(
                 select(StudyRow.facts).where(StudyRow.id == study).with_for_update()
             ).scalar_one()
-            all_facts = {**facts, **known}
-            connection.execute(update(StudyRow).where(StudyRow.id == study).values(facts=all_facts))
-            return all_facts
+            changed = dict(change(known))
+            connection.execute(update(StudyRow).where(StudyRow.id == study).values(facts=changed))
+            return changed
 
     def studies(self) -> list[StoredStudy]:
         """All studies, in the order in which they were begun."""

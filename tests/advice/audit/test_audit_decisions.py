@@ -115,23 +115,22 @@ def test_time_that_is_left_is_for_more_blocks() -> None:
     assert more_blocks(100.0, [], arms=2, planned=5) == 0
 
 
-def measured(ratios: Sequence[float], arms: Sequence[str] = ("today", "changed")) -> Comparison:
+def measured(ratios: Sequence[float]) -> Comparison:
     """A comparison whose second arm has these ratios of the largest paint, a block each."""
+    return measured_arms({"changed": ratios})
+
+
+def measured_arms(ratios: Mapping[str, Sequence[float]]) -> Comparison:
+    """The same of several arms beside today's page, all with as many blocks."""
+    arms = {"today": [1.0] * max(map(len, ratios.values())), **ratios}
     plan = make_plan(
         site="s", site_digest="d", link="l", link_facts={}, form_factor="mobile", arms=[Arm(arm, "eps") for arm in arms],
-        baseline="today", primary=("lcp_ms",), seed=1, blocks=max(1, len(ratios)),
+        baseline="today", primary=("lcp_ms",), seed=1, blocks=max(1, len(arms["today"])),
     )  # fmt: skip
     runs = [
-        Run(
-            index,
-            1,
-            arm,
-            0,
-            RunStatus.OK,
-            page_load={"metrics": {"lcp_ms": 1000.0 * (ratio if arm != "today" else 1.0)}},
-        )
-        for index, ratio in enumerate(ratios, start=1)
-        for arm in arms
+        Run(index, 1, arm, 0, RunStatus.OK, page_load={"metrics": {"lcp_ms": 1000.0 * ratio}})
+        for arm, of_arm in arms.items()
+        for index, ratio in enumerate(of_arm, start=1)
     ]
     return analyse(plan, runs)
 
@@ -174,11 +173,58 @@ def test_the_family_is_all_networks_together() -> None:
     assert family_effects({"a": measured(CLEAR[:6]), "b": measured([1.0] * 6)})["a"][0].verdict is Verdict.UNDECIDED
 
 
+def test_what_so_many_blocks_could_find_is_told_for_the_family() -> None:
+    (alone,), (effect,) = (
+        family_effects(family)["a"] for family in ({"a": measured(GAIN)}, {"a": measured(GAIN), "b": measured(GAIN)})
+    )
+    assert alone.detectable is not None
+    assert effect.detectable is not None
+    assert effect.detectable > alone.detectable > 0
+
+
+def test_how_many_blocks_are_needed_is_told_for_the_family() -> None:
+    few = family_effects({name: measured(CLEAR[:3]) for name in "ab"})["a"][0]
+    assert few.note == "3 blocks cannot decide anything: a 95 % interval needs 6, better or worse 7 here"
+    lacking = family_effects({"a": measured([*CLEAR[:3], 0.0]), "b": measured(CLEAR[:4])})["a"][0]
+    assert lacking.note == f"1 of 4 blocks lack a usable value and were left out; {few.note}"
+
+
+def test_what_the_family_does_not_support_is_not_called_real() -> None:
+    small = [0.990, 0.991, 0.989, 0.992, 0.988, 0.990]
+    assert "the change is real" in family_effects({"a": measured(small)})["a"][0].note
+    effect = family_effects({"a": measured(small), "b": measured([1.0] * 6)})["a"][0]
+    assert (effect.verdict, effect.note) == (Verdict.EQUIVALENT, "")
+
+
 def test_a_confirmed_contender_is_preferred_to_a_larger_guess() -> None:
     effects = family_effects({"a": measured(CLEAR)})
     assert best_contender(effects, ["not measured", "changed"]) == "changed"
     assert best_contender(effects, ["not measured"]) == "not measured"
     assert best_contender({}, []) is None
+
+
+GAIN = (*CLEAR, *CLEAR)  # enough blocks for four questions
+HARM, EQUAL = [1 / ratio for ratio in GAIN], [1.0] * len(GAIN)
+NOISE = [ratio if place % 2 else 1 / ratio for place, ratio in enumerate(GAIN)]
+
+
+def of_two(network: str, first: Sequence[float], second: Sequence[float]) -> dict[str, Comparison]:
+    """A network on which two contenders have these ratios of the largest paint."""
+    return {network: measured_arms({"first": first, "second": second})}
+
+
+def test_a_page_is_called_good_only_if_it_is_against_every_contender() -> None:
+    """Though the one that simulation thinks best is of no use: the other gains here, or may still gain."""
+    mixed = family_effects({**of_two("a", EQUAL, GAIN), **of_two("b", EQUAL, HARM)})
+    assert best_contender(mixed, ["first", "second"]) == "second"
+    assert outcome_of(mixed, "second", promises=False) is AuditVerdict.MIXED
+    undecided = family_effects(of_two("a", EQUAL, NOISE))
+    assert best_contender(undecided, ["first", "second"], promising={"first", "second"}) == "second"
+    assert best_contender(undecided, ["first", "second"], promising={"first"}) == "first", (
+        "nothing speaks for the other"
+    )
+    settled = family_effects(of_two("a", HARM, EQUAL))
+    assert best_contender(settled, ["first", "second"], promising={"first", "second"}) == "first"
 
 
 @pytest.mark.parametrize("contenders", [1, 2, 3])

@@ -21,6 +21,7 @@ from mixedsched.sites.opening import load_site
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
 from mixedsched.world.store import Store
+from tests.advice.audit.made_up import made_up_audit
 from tests.lab.scripted import Watching
 from tests.patience import patiently, why_void
 
@@ -122,8 +123,27 @@ def test_how_many_contenders_an_earlier_start_measured_is_known_from_its_loads(
         assert session._begun(network, contenders) == begun
 
 
+@pytest.mark.parametrize(("blocks", "noted"), [(6, 0), (8, 8)])
+def test_the_blocks_at_which_results_that_could_decide_were_first_shown_are_noted(
+    blocks: int, noted: int, job: AuditJob, tmp_path: Path
+) -> None:
+    """Whoever goes on after that looks at the data once more; two networks need seven blocks to decide anything."""
+    world = AuditSurroundings(lambda: 0.0, 0.0, lambda _: None, Watching(), Pool(PaintReader, 1))
+    audit, more = made_up_audit([0.8] * blocks), made_up_audit([0.8] * 12)
+    plans = [item.comparison.plan for item in audit.networks if item.comparison is not None]
+    with Store(f"sqlite:///{tmp_path / 'results.sqlite'}") as store:
+        for plan in plans:
+            store.save_plan(plan.digest, plan.to_dict(), {"title": "t", **job.work})
+        session = _AuditSession(replace(job, folder=tmp_path), world, store)
+        session._note_look(audit)
+        session._note_look(replace(more, looked=noted))
+        assert {(item.facts["title"], item.facts.get("looked", 0)) for item in store.experiments()} == {
+            ("t", noted or 12)
+        }
+
+
 def test_a_folder_with_another_audit_is_refused(job: AuditJob, tmp_path: Path) -> None:
     with Store(f"sqlite:///{tmp_path / 'results.sqlite'}") as store:
         store.save_plan("0123", {}, {"audit": "of another site"})
-    with pytest.raises(UsageError, match="something else than this audit"):
+    with pytest.raises(UsageError, match="something other than this audit"):
         carried_out(replace(job, folder=tmp_path))

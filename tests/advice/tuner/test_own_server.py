@@ -214,8 +214,10 @@ def test_lines_that_an_earlier_start_chose_stay_in_their_order(tmp_path: Path) -
     ground = Ground(
         view.scenes, view.models, job.objective, Pool(PaintReader, 1), (2, 3), (4, 5), plain=plain_of(server)
     )
-    kept = {**HeaderPlan(()).to_kept(), "html": codes, "scheme": server.model, "helps": True}
-    assert [item.change.code for item in lines_for(server, ground, None, view.changes, kept).html] == codes
+    kept = {**HeaderPlan(()).to_kept(), "html": codes, "scheme": server.model, "helps": True, "tried": 9}
+    again = lines_for(server, ground, None, view.changes, kept)
+    assert [item.change.code for item in again.html] == codes
+    assert again.tried == 9, "all that it was chosen from"
 
 
 def test_an_unknown_server_is_refused_with_the_list() -> None:

@@ -51,6 +51,14 @@ def test_two_networks_need_a_block_more() -> None:
         assert judge(both, contenders(), "eps").is_confirmed is is_confirmed
 
 
+def test_blocks_that_would_decide_are_told_for_all_networks_together() -> None:
+    arms = {TUNED: {"lcp_ms": 0.5}, "sequential": {}, "eps": {}}
+    alone = judge({"slow": compared(arms, 5)}, contenders(), "eps").effects["slow"][0]
+    both = {"slow": compared(arms, 5), "lossy": compared(arms, 5, seed=2)}
+    assert alone.more_blocks == 1
+    assert {effects[0].more_blocks for effects in judge(both, contenders(), "eps").effects.values()} == {2}
+
+
 def test_a_gain_on_one_network_and_a_loss_on_another_is_not_confirmed() -> None:
     better = compared({TUNED: {"lcp_ms": 0.8}, "sequential": {}, "eps": {}}, 8)
     worse = compared({TUNED: {"lcp_ms": 1.1}, "sequential": {}, "eps": {}}, 8)

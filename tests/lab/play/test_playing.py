@@ -6,15 +6,19 @@ import multiprocessing
 import os
 import re
 import signal
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from mixedsched.core import sim
 from mixedsched.core.metrics.paint import PaintEstimate
+from mixedsched.core.sim import stack
 from mixedsched.core.sim.pipe import PipeOptions
 from mixedsched.errors import MixedschedError, PageLoadError, UsageError
 from mixedsched.lab.play import pool as play_pool
@@ -96,6 +100,21 @@ def test_a_load_that_ends_with_its_last_paint_has_the_paints_of_the_whole_load()
     whole = play_whole(task)
     assert Player(PaintReader).play(task) == PaintReader(ON_STACK).read(task, whole)
     assert Player(TimesReader).play(task) == LoadTimes.of(whole)
+
+
+def test_what_is_imported_for_the_first_load_is_no_part_of_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times many loads it would be minutes, for which a budget that suffices would be refused."""
+    there: list[bool] = []
+
+    def clock_s() -> float:
+        there.append(stack.__name__ in sys.modules)
+        return 0.0
+
+    monkeypatch.delitem(sys.modules, stack.__name__)
+    monkeypatch.delattr(sim, "stack")
+    monkeypatch.setattr(play_pool, "time", SimpleNamespace(monotonic=clock_s))
+    play_pool.playing_costs([ON_STACK], NamedScheme("eps"), 1, lambda _: 1)
+    assert there == [True, True]
 
 
 def test_a_load_that_never_ends_has_no_paints_and_no_times() -> None:

@@ -126,7 +126,7 @@ def test_files_of_networks_are_seen_from_the_study(tmp_path: Path) -> None:
 def test_two_links_of_one_name_are_refused(tmp_path: Path) -> None:
     for name in ("a.toml", "b.toml"):
         (tmp_path / name).write_text('name = "a"\ndescription = ""\nsource = ""\nrtt_ms = 50\n')
-    with pytest.raises(StudyError, match="call themselves 'a'"):
+    with pytest.raises(StudyError, match="are both named 'a'"):
         read_study(write(tmp_path, toml(links=["a.toml", "b.toml"])))
 
 

@@ -285,3 +285,42 @@ def test_where_there_is_no_room_it_ends_in_order_and_the_same_call_goes_on(tmp_p
     assert "the same command continues" in refused.value.fix
     assert not run(small_study(tmp_path), tmp_path / "out").is_partial
     assert told(loads_in(tmp_path / "out")) == whole
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"until": "decided", "max_blocks": 1}, "at least 2 and at most 1"),
+        ({"max_blocks": 9}, "goes with --until"),
+        ({"fail_if": ["lcp > 2"]}, "wrong unit"),
+        ({"scheduler": "tcp://127.0.0.1:1"}, "share a database"),
+        ({"start_from": Path("no.parquet")}, "no.parquet contains no loads of a study"),
+    ],
+)
+def test_what_is_asked_for_in_vain_is_refused_before_a_site_is_opened(
+    options: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address would be recorded first, which takes a minute."""
+
+    def opened(*_: object) -> Any:
+        raise AssertionError("a site was opened")
+
+    monkeypatch.setattr(session, "open_places", opened)
+    with pytest.raises((StudyError, UsageError), match=said):
+        run(small_study(tmp_path), tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_definition_in_the_folder_is_never_half_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports and views read it while a study goes on; and whoever stops it may do so at any moment."""
+    study = quick_study(tmp_path, **SMALLER)
+    run(study, tmp_path / "out")
+    before = (tmp_path / "out" / session.DEFINITION_NAME).read_text()
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run(study.model_copy(update={"blocks": 3}), tmp_path / "out")
+    assert (tmp_path / "out" / session.DEFINITION_NAME).read_text() == before

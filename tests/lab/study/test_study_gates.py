@@ -88,6 +88,14 @@ def test_what_makes_no_sense_is_refused(arguments: tuple[Any, ...], said: str) -
         StudyQuestions.of(made_up_definition(blocks=6), until, most, gates, places)
 
 
+def test_what_no_study_can_have_is_refused_even_where_nothing_is_random() -> None:
+    """There a block decides, but nobody means fewer blocks at most than at least."""
+    pipe = made_up_definition(blocks=6)
+    assert StudyQuestions.of(pipe, "decided", 7, (), 0).looks is None, "seven are too few for nothing"
+    with pytest.raises(UsageError, match="at least 6 and at most 5"):
+        StudyQuestions.of(pipe, "decided", 5, (), 0)
+
+
 def test_rounds_begin_with_the_least_and_end_with_the_most() -> None:
     assert list(asked(looks=Looks(8, 13)).rounds(8)) == [8, 10, 12, 13]
     assert list(asked(looks=Looks(1, 3)).rounds(1)) == [1, 2, 3]

@@ -75,6 +75,24 @@ class TestPlans:
         store.save_study("s", {}, {"v": 1, "gates": []})
         assert store.studies()[0].facts == {"v": 1, "browser": "156", "gates": []}
 
+    def test_facts_that_several_change_at_the_same_moment_are_of_all_and_the_definition_stays(
+        self, store: StudyStore
+    ) -> None:
+        """Machines add their browsers' versions while somebody plans more blocks."""
+        study = store.save_study("s", {"blocks": 1}, {"browsers": []})
+        together = Barrier(4, timeout=30)
+
+        def change(browser: str) -> None:
+            together.wait()
+            store.change_facts(study, lambda facts: {**facts, "browsers": sorted([*facts["browsers"], browser])})
+
+        with ThreadPoolExecutor(4) as pool:
+            grown = pool.submit(lambda: (together.wait(), store.save_study("s", {"blocks": 2}, {"v": 2})))
+            list(pool.map(change, "abc"))
+            grown.result()
+        (kept,) = store.studies()
+        assert (kept.definition, kept.facts) == ({"blocks": 2}, {"browsers": ["a", "b", "c"], "v": 2})
+
     def test_a_new_study_may_be_stored_by_several_at_the_same_moment(self, store: StudyStore) -> None:
         together = Barrier(4, timeout=30)
 

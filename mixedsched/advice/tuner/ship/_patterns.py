@@ -196,10 +196,11 @@ def _lasting(rules: Sequence[Pattern], wishes: Sequence[Wish]) -> tuple[Pattern,
     lasting = list(rules)
     for index, rule in enumerate(rules):
         match = _without_hash(rule.match)
-        if match == rule.match or any(item.is_document and fits_canonical(match, item.path) for item in wishes):
+        reached = [item for item in wishes if fits_canonical(match, item.path)] if match != rule.match else []
+        if not reached or any(item.is_document for item in reached):
             continue
         tried = [*lasting[:index], Pattern(match, rule.value), *lasting[index + 1 :]]
-        if all(value_of(tried, item.path) == value_of(lasting, item.path) for item in wishes):
+        if all(value_of(tried, item.path) == value_of(lasting, item.path) for item in reached):
             lasting = tried
     return tuple(lasting)
 

@@ -57,6 +57,7 @@ class OwnLines:
             "html": [item.change.code for item in self.html],
             "scheme": self.scheme,
             "helps": self.tuned is not None,
+            "tried": self.tried,
         }
 
 
@@ -82,6 +83,7 @@ def lines_for(
         plan = HeaderPlan.of_kept(kept)
         scheme = str(kept["scheme"])
         helps = bool(kept["helps"])
+        tried = int(kept.get("tried", tried))  # an earlier version has not kept it
     else:
         html = trials.best_html(changes)
         plan = _headers(server, trials, ground.scenes[0].page, order)
