@@ -8,14 +8,15 @@ from functools import cached_property
 
 from pydantic import TypeAdapter, ValidationError
 
+from mixedsched.sites.documents.links import with_links
 from mixedsched.sites.documents.references import base_of
-from mixedsched.sites.recorded._promises import honest_link, without_stale_integrity
+from mixedsched.sites.recorded._promises import without_stale_integrity
 from mixedsched.sites.recorded._rewriting import Headers, Renaming, is_text, kept_headers, without_policies
 from mixedsched.sites.recorded.coding import decode_body, encode_body
 from mixedsched.sites.recorded.names import origin_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
-from mixedsched.sites.site.paths import Local, resolve
+from mixedsched.sites.site.paths import Local, absolute, resolve
 from mixedsched.sites.site.responses import PriorityField, why_unfit
 
 _POLICY = "content-security-policy"
@@ -110,13 +111,16 @@ class Copier:
         """The copy without promises (`integrity`) of contents that were rewritten: in its header, and in a document."""
         if not changed:
             return item
+        url = self._url_of(item)
         if _LINK in item.headers:
-            links = [honest_link(link, self._url_of(item), changed) for link in item.headers[_LINK]]
+            links = [
+                with_links(link, str, lambda target: absolute(target, url) in changed) for link in item.headers[_LINK]
+            ]
             item = replace(item, headers={**item.headers, _LINK: links})
         if not item.mime.startswith(_HTML):
             return item
         text = decode_body(item.body, item.source.encoding)
-        base_url = base_of(text.decode("utf-8", "replace"), self._url_of(item))
+        base_url = base_of(text.decode("utf-8", "replace"), url)
         honest = without_stale_integrity(text, base_url, changed)
         if honest == text:
             return item
