@@ -15,7 +15,7 @@ from mixedsched.lab.experiment import Experiment, read_experiment
 from mixedsched.lab.results import writing_to
 from mixedsched.lab.study.session import DEFINITION_NAME
 from mixedsched.report.compare import median_film
-from mixedsched.report.video import write_video
+from mixedsched.report.video import video_kind, write_video
 from mixedsched.report.view import ResultKind
 
 # Commands that judge as they measure, and so write their reports themselves.
@@ -47,6 +47,8 @@ def report(
 
     The other commands write their own reports; for their folders, this says where the report is.
     """
+    if video is not None:
+        video_kind(video)  # so that another name is refused before anything is analysed
     for command, kind in _OTHERS.items():
         if (folder / kind.facts).is_file():
             if video is not None:
