@@ -88,12 +88,12 @@ def _write_video(experiment: Experiment, path: Path) -> None:
 def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) -> None:
     try:
         facts: dict[str, Any] = dict(json.loads(facts_file.read_text(encoding="utf-8")))
-    except (OSError, TypeError, ValueError) as error:
+        if as_json:
+            say_json(facts)
+            return
+    except (OSError, RecursionError, TypeError, ValueError) as error:  # also what JSON cannot say: NaN
         fix = f"run the {command} command again: it continues from what is stored, and rewrites its report"
         raise InputError(f"{facts_file} cannot be read", why=str(error), fix=fix) from error
-    if as_json:
-        say_json(facts)
-        return
     again = f": {shown(str(facts['command']))}" if facts.get("command") else ""
     out.print(f"made by `{command}`; to continue, or to rewrite its report, run it again{again}", soft_wrap=True)
     say_report(report_file)
