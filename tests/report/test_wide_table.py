@@ -64,6 +64,14 @@ def test_a_word_longer_than_the_terminal_is_folded() -> None:
     assert sum(line.count("x") for line in lines) == 200
 
 
+def test_where_not_even_a_name_fits_it_is_folded_and_numbers_stay_whole() -> None:
+    table = WideTable(gap=2)
+    table.add_column("scheme")
+    table.add_column("LCP", justify="right")
+    table.add_row("zeroweight:other_image=1", "25.10 s")
+    assert [line.rstrip() for line in printed(table, 20).splitlines() if "zero" in line] == [" zeroweigh  25.10 s"]
+
+
 def test_names_that_look_like_markup_are_names() -> None:
     table = WideTable()
     table.add_column("[b]site[/b]")
