@@ -94,9 +94,8 @@ class Site:
     notes: tuple[str, ...] = ()  # what merging could not do
     replay: bool = False  # requests are matched as in a recording, see docs/sites.md
     variants: tuple[SiteVariant, ...] = ()
-    application: Application | None = (
-        None  # what answers in the place of files; the page's resources are not known then
-    )
+    # What answers in the place of files; the page's resources are not known then.
+    application: Application | None = None
 
     @property
     def url(self) -> str:
