@@ -1,6 +1,5 @@
 """Copies of exchanges, as the site will serve them."""
 
-import codecs
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from mixedsched.sites.documents.links import with_links
 from mixedsched.sites.documents.references import base_of
 from mixedsched.sites.recorded._promises import without_stale_integrity
 from mixedsched.sites.recorded._rewriting import Headers, Renaming, is_text, kept_headers, without_policies
-from mixedsched.sites.recorded.coding import decode_body, encode_body
+from mixedsched.sites.recorded.coding import decode_body, decode_text, encode_body
 from mixedsched.sites.recorded.names import origin_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
@@ -41,15 +40,8 @@ class Copy:
     @cached_property
     def text(self) -> str:
         """The recorded text, before any rewriting; "" for what is not text."""
-        if not is_text(self.mime) or not self.source.body:
-            return ""
-        body = decode_body(self.source.body, self.source.encoding)
-        if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return body.decode("utf-16", errors="replace")
-        try:
-            return body.decode("utf-8")
-        except UnicodeDecodeError:
-            return body.decode("cp1252", errors="replace")
+        has_text = is_text(self.mime) and self.source.body
+        return decode_text(self.source.body, self.source.encoding) if has_text else ""
 
 
 class Copier:

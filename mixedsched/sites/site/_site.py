@@ -102,6 +102,10 @@ class Site:
         """What a browser opens, without a port."""
         return f"https://{self.hosts[0]}{self.entry}"
 
+    def status(self, key: Key) -> int:
+        """The status with which a plain GET is answered."""
+        return self.settings[key].status if key in self.settings else 200
+
 
 def site_name_of(text: str) -> str:
     """A name that may be part of a host name: lower-case letters, digits and hyphens."""
