@@ -17,7 +17,7 @@ from mixedsched.sites.making.plain import INDEX_NAME
 from mixedsched.sites.recorded.names import site_name_of_url
 from mixedsched.sites.recorded.records import RecordingFacts
 from mixedsched.sites.site import MANIFEST_NAME, Application, Site, site_name_of
-from mixedsched.units import format_bytes, printable
+from mixedsched.units import counted, format_bytes, printable
 from mixedsched.world import places
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.observe import Observer
@@ -150,7 +150,7 @@ def _words(result: Observation | MixedschedError) -> str:
         return f"failed: {result.why or result.what}"
     size_bytes = sum(request.sent_bytes for request in result.requests)
     end = "" if result.ended == "quiet" else "; it never got quiet, and was stopped at its time limit"
-    return f"{len(result.requests)} requests, {format_bytes(size_bytes)}{end}"
+    return f"{counted(len(result.requests), 'request')}, {format_bytes(size_bytes)}{end}"
 
 
 def _import(file: Path, target: Path, say: Say) -> None:

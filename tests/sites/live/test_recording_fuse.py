@@ -146,7 +146,7 @@ def test_notes_are_said_once_and_loads_that_did_not_rest_are_named() -> None:
     ]
     assert fuse(loads).notes[:2] == (
         "it has a worker",
-        "load 2 (mobile) was ended by its time limit, with 1 requests unfinished",
+        "load 2 (mobile) was ended by its time limit, with 1 request unfinished",
     )
 
 
