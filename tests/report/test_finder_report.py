@@ -70,6 +70,7 @@ def test_where_one_seed_does_not_tell_who_ties_the_answer_does_not_claim_it() ->
 
 def test_the_matrix_has_winners_with_ties_and_the_table_every_regret() -> None:
     text = terminal(SPLIT)
+    assert "Best scheme for each place in simulation, by LCP" in " ".join(text.split())
     assert re.search(r"^ four +eps, 1 tie", text, re.MULTILINE)
     assert re.search(r"^ three +rr", text, re.MULTILINE)
     assert re.search(r"^ eps +4\.9 % +21 % +3 +3", text, re.MULTILINE)
