@@ -63,7 +63,7 @@ def bring_whole(directory: Path, say: Say, *, fresh: bool = False) -> Path:
     The browser fetches these, once for the same contents of the folder. Raises as `bring`, and SiteError for no such folder.
     """
     if not (directory / INDEX_NAME).is_file():
-        raise SiteError(f"{printable(str(directory))} is no site", why=f"there is no {INDEX_NAME} in it")
+        raise SiteError(f"{printable(str(directory))} is not a site", why=f"there is no {INDEX_NAME} in it")
     called = site_name_of(directory.resolve().name)
     folder = places.writable_cache() / FOLDER / f"{called}-{_digest_of_folder(directory)[:_DIGITS]}"
     if fresh or not _is_made(folder, say, f"{printable(str(directory))} with what was fetched on", "fetches it again"):
