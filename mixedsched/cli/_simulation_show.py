@@ -6,8 +6,6 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from rich.console import RenderableType
-
 from mixedsched.cli._console import err, out, say_written, shown
 from mixedsched.cli._progress import Progress
 from mixedsched.cli._simulation_table import AllPages, caption, page_table, resource_table
@@ -16,6 +14,7 @@ from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.record import Weighting
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.simulation import RecordedLoad, Simulation
+from mixedsched.report.wide_table import WideTable
 
 
 def show(
@@ -65,7 +64,7 @@ def _say_tables(
 ) -> Iterator[RecordedLoad]:
     """Tables of each page as soon as it is complete, then one of all pages."""
 
-    def say(table: RenderableType) -> None:
+    def say(table: WideTable) -> None:
         progress.hide()
         out.print(table)
 

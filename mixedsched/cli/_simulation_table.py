@@ -5,7 +5,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mixedsched.core.sim.record import weight_of
@@ -34,7 +33,7 @@ class Column:
     best: frozenset[int] = frozenset()  # rows that stand out
 
 
-def page_table(simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad]) -> RenderableType:
+def page_table(simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad]) -> WideTable:
     """The loads of one page: a row for each scheme and send buffer."""
     atf = [_index(outcome, "atf") for outcome in outcomes]
     least = min((value for value in atf if value is not None), default=None)
@@ -58,7 +57,7 @@ def page_table(simulation: Simulation, page: Page, outcomes: Sequence[RecordedLo
     return _table(title, _keys(simulation, outcomes), columns)
 
 
-def resource_table(simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad]) -> RenderableType:
+def resource_table(simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad]) -> WideTable:
     """When each resource of one page was complete: a column for each scheme and send buffer."""
     keys = [
         Column("complete", [printable(item.id) for item in page.resources]),
@@ -98,7 +97,7 @@ class AllPages:
                 if ratio is not None:
                     self._speed_ups[row][which].append(ratio)
 
-    def table(self) -> RenderableType:
+    def table(self) -> WideTable:
         simulation = self._simulation
         columns = []
         for key, name in SETS.items():
@@ -155,15 +154,15 @@ def _keys(simulation: Simulation, outcomes: Sequence[RecordedLoad]) -> list[Colu
     return keys
 
 
-def _table(title: str, keys: Sequence[Column], columns: Sequence[Column]) -> RenderableType:
-    """The title, which is often wider, then the table."""
-    table = WideTable(keys=len(keys), gap=GAP)
+def _table(title: str, keys: Sequence[Column], columns: Sequence[Column]) -> WideTable:
+    table = WideTable(Text(f" {title}"), keys=len(keys), gap=GAP)
+    table.title_style = "bold"
     listed = (*keys, *columns)
     for place, column in enumerate(listed):
         table.add_column(Text(column.title), justify="left" if place == 0 else "right", no_wrap=place >= len(keys))
     for row in range(len(keys[0].cells)):
         table.add_row(*(Text(column.cells[row], style="bold cyan" if row in column.best else "") for column in listed))
-    return Group(Text(f" {title}", style="bold"), table)
+    return table
 
 
 def _ms(value: float | None) -> str:

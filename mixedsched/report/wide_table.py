@@ -21,27 +21,27 @@ _GLUE = "\N{NO-BREAK SPACE}"
 class WideTable(Table):
     """A table in which text wraps between words, and numbers stay whole; columns that do not fit go on in a further table.
 
+    Title and caption may be wider than all of them.
+
     keys: how many of the first columns stand in each of these. gap: columns of the terminal between two of the table, 1 or
     more. Columns that are aligned to the right hold numbers.
     """
 
     def __init__(self, title: Text | None = None, keys: int = 1, gap: int = _GAP) -> None:
-        super().__init__(title=title, title_justify="left", caption_justify="left", box=box.SIMPLE, pad_edge=False)
+        padding = 0, (gap - _DIVIDER + 1) // 2, 0, (gap - _DIVIDER) // 2
+        super().__init__(title=title, box=box.SIMPLE, pad_edge=False, padding=padding)
         self._keys = keys
         self._gap = gap
-        self.padding = (0, (gap - _DIVIDER + 1) // 2, 0, (gap - _DIVIDER) // 2)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         texts = [[_text_of(cell) for cell in (column.header, *column.cells)] for column in self.columns]
         least = [self._least_width(place, cells) for place, cells in enumerate(texts)]
         natural = [max(_width(cell.plain) for cell in cells) for cells in texts]
-        parts = self._parts(least, options.max_width)
-        for number, places in enumerate(parts):
+        if self.title:
+            yield Text.assemble(self.title, style=self.title_style or "table.title")
+        for places in self._parts(least, options.max_width):
             widths = self._widths(places, natural, least, options.max_width)
-            part = Table(title_justify="left", caption_justify="left", box=box.SIMPLE, pad_edge=False)
-            part.padding, part.title_style = self.padding, self.title_style
-            part.title = self.title if number == 0 else None
-            part.caption = self.caption if number == len(parts) - 1 else None
+            part = Table(box=box.SIMPLE, pad_edge=False, padding=self.padding)
             for place, width in zip(places, widths, strict=True):
                 header = _wrapped(texts[place][0], width)
                 part.add_column(header, justify=self.columns[place].justify, overflow="fold", width=width)
@@ -49,6 +49,8 @@ class WideTable(Table):
                 cells = [_wrapped(texts[place][row], width) for place, width in zip(places, widths, strict=True)]
                 part.add_row(*cells, style=facts.style, end_section=facts.end_section)
             yield part
+        if self.caption:
+            yield Text.assemble(self.caption, style=self.caption_style or "table.caption")
 
     def _is_whole(self, place: int) -> bool:
         """Whether the values of a column must stay on one line."""
