@@ -17,6 +17,7 @@ from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
 from mixedsched.sites.site.paths import Local, absolute, resolve
 from mixedsched.sites.site.responses import PriorityField, why_unfit
+from mixedsched.units import counted
 
 _POLICY = "content-security-policy"
 _LINK = "link"
@@ -37,6 +38,11 @@ class Copy:
     priority: str = ""  # the response's own `priority` field, "" for none
     rewritten: bool = False  # names of hosts in the body were changed
 
+    @property
+    def is_as_recorded(self) -> bool:
+        """Whether its contents were recorded, and not made up."""
+        return self.source.body_origin == "recorded" or is_redirect(self.source)
+
     @cached_property
     def text(self) -> str:
         """The recorded text, before any rewriting; "" for what is not text."""
@@ -47,7 +53,7 @@ class Copy:
 class Copier:
     """Makes copies. hosts: the site's, its own first. renaming: of recorded origins.
 
-    dropped: how often each field was left out that meant something. left_out, doubled: as in RecordingSummary.
+    dropped: how often each field was left out that meant something. left_out, doubled, notes: as in RecordingSummary.
     """
 
     def __init__(self, hosts: Sequence[str], renaming: Renaming) -> None:
@@ -56,6 +62,15 @@ class Copier:
         self.dropped: Counter[str] = Counter()
         self.left_out: list[LeftOut] = []
         self.doubled = 0
+        self._made_honest = 0  # documents
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        documents = counted(self._made_honest, "document")
+        said = (
+            f"integrity was taken out of {documents} for files that are not what they were: browsers would refuse them"
+        )
+        return (said,) if self._made_honest else ()
 
     def copies(
         self, page: Sequence[RecordedExchange], besides: Sequence[RecordedExchange]
@@ -64,7 +79,7 @@ class Copier:
         kept: dict[tuple[int, str, str], Copy] = {}
         page_copies = self._once(page, kept)
         besides_copies = self._once(besides, kept)
-        changed = {self._url_of(item) for item in kept.values() if item.rewritten}
+        changed = {self._url_of(item) for item in kept.values() if item.rewritten or not item.is_as_recorded}
         return (
             [self._without_promises(item, changed) for item in page_copies],
             [self._without_promises(item, changed) for item in besides_copies],
@@ -100,7 +115,7 @@ class Copier:
         return Copy(item, place.host, place.path, mime, body, headers, _priority_of(item), rewritten)
 
     def _without_promises(self, item: Copy, changed: set[str]) -> Copy:
-        """The copy without promises (`integrity`) of contents that were rewritten: in its header, and in a document."""
+        """The copy without promises (`integrity`) of contents that are not what they were: in its header, and in a document."""
         if not changed:
             return item
         url = self._url_of(item)
@@ -116,8 +131,8 @@ class Copier:
         honest = without_stale_integrity(text, base_url, changed)
         if honest == text:
             return item
-        body = encode_body(honest, item.source.encoding, near_bytes=len(item.body))
-        return replace(item, body=body, rewritten=True)
+        self._made_honest += 1
+        return replace(item, body=encode_body(honest, item.source.encoding, near_bytes=len(item.body)))
 
     def _url_of(self, item: Copy) -> str:
         return f"https://{self._hosts[item.host]}{item.path}"

@@ -1,4 +1,4 @@
-"""Promises of contents (`integrity`) that are broken where a body was rewritten: browsers would refuse the file."""
+"""Promises of contents (`integrity`) that are broken where a body is not what it was: browsers would refuse the file."""
 
 import json
 import re
