@@ -19,6 +19,7 @@ def target_of(link: str) -> str:
 
 
 def relations_of(link: str) -> set[str]:
+    """What it is for (`rel`), in lower case."""
     found = _RELATION.search(link)
     return set(found[1].strip('"').lower().split()) if found else set()
 

@@ -14,7 +14,7 @@ import pytest
 from aioquic.quic.configuration import QuicConfiguration
 from pydantic import TypeAdapter
 
-from mixedsched.cli._serve_log import TextLog, explain_text
+from mixedsched.cli._text_log import TextLog, explain_text
 from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError

@@ -1,4 +1,4 @@
-"""The log of `serve` for people: how to visit the site, a line for each request, and `--explain`."""
+"""The log of `serve` and `edge` for people: how to visit the site, a line for each request, and `--explain`."""
 
 from collections import Counter
 
