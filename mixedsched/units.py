@@ -80,6 +80,11 @@ def few(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+def capital(text: str) -> str:
+    """The text with a capital, to begin a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def printable(text: str) -> str:
     """Text from elsewhere, fit for a terminal: control characters, which could write anywhere, become escapes."""
     return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)

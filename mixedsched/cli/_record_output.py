@@ -14,14 +14,13 @@ from mixedsched.cli._console import out, shown
 from mixedsched.cli._output import say_json
 from mixedsched.cli._progress import Progress
 from mixedsched.errors import MixedschedError, UsageError
-from mixedsched.sites.opening import recipes
+from mixedsched.sites.opening import RECORDED, recipes
 from mixedsched.sites.recorded.records import RecordingSummary
 from mixedsched.sites.site import site_name_of
 from mixedsched.units import counted, format_bytes, printable
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.pageload import FormFactor
 
-SITES_FOLDER = Path("sites")  # below the current directory
 _LISTED_MAX = 8  # of each list; --json has them all
 _ENDS = {"quiet": "quiet", "limit": "stopped at its time limit", "interrupted": "interrupted"}
 
@@ -50,7 +49,7 @@ def recording_folder(name: str, folder: Path | None) -> Path:
             why="the name would still open that one",
             fix="choose another --name, or --out",
         )
-    return folder if folder is not None else SITES_FOLDER / name
+    return folder if folder is not None else RECORDED / name
 
 
 def say_load(
@@ -143,7 +142,7 @@ def _say_list(label: str, lines: Iterable[str], style: str) -> None:
 
 
 def _say_next(summary: RecordingSummary) -> None:
-    is_default = summary.folder == SITES_FOLDER / summary.name
+    is_default = summary.folder == RECORDED / summary.name
     site = summary.name if is_default else shlex.quote(str(summary.folder))
     out.print(f"\nwritten to [bold]{shown(str(summary.folder))}[/]; next:", soft_wrap=True)
     for command in (

@@ -6,16 +6,15 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from rich.console import RenderableType
-
 from mixedsched.cli._console import err, out, say_written, shown
 from mixedsched.cli._progress import Progress
-from mixedsched.cli._simulation_table import AllPages, caption, page_tables, resource_tables
+from mixedsched.cli._simulation_table import AllPages, caption, page_table, resource_table
 from mixedsched.cli._stdout import is_read
 from mixedsched.core.sim.load import PlayedLoad
 from mixedsched.core.sim.record import Weighting
 from mixedsched.errors import MixedschedError
 from mixedsched.lab.play.simulation import RecordedLoad, Simulation
+from mixedsched.report.wide_table import WideTable
 
 
 def show(
@@ -65,10 +64,9 @@ def _say_tables(
 ) -> Iterator[RecordedLoad]:
     """Tables of each page as soon as it is complete, then one of all pages."""
 
-    def say(tables: Iterable[RenderableType]) -> None:
+    def say(table: WideTable) -> None:
         progress.hide()
-        for table in tables:
-            out.print(table)
+        out.print(table)
 
     summary = AllPages(simulation)
     for page in simulation.pages:
@@ -76,12 +74,12 @@ def _say_tables(
         for outcome in itertools.islice(played, simulation.loads_per_page):
             outcomes.append(outcome)
             yield outcome
-        say(page_tables(simulation, page, outcomes, out.width))
+        say(page_table(simulation, page, outcomes))
         if resources:
-            say(resource_tables(simulation, page, outcomes, out.width))
+            say(resource_table(simulation, page, outcomes))
         summary.add(outcomes)
     if len(simulation.pages) > 1:
-        say(summary.tables(out.width))
+        say(summary.table())
     out.print(caption(simulation), style="dim", markup=False)
 
 

@@ -2,24 +2,20 @@
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich import box
-from rich.cells import cell_len
-from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from mixedsched.core.sim.record import weight_of
 from mixedsched.lab.play.simulation import RecordedLoad, Simulation
 from mixedsched.model.page import Page
+from mixedsched.report.wide_table import WideTable
 from mixedsched.units import counted, format_bytes, format_ms, printable
 
 BASELINE = "rr"
 NONE = "–"
-GAP = 2  # columns of the terminal between two columns of a table
-EDGES = 2
+GAP = 2  # columns of the terminal between two of a table, which has many
 SETS = {"all": "all", "atf": "ATF"}  # of resources that a ByteIndex is of: key and title
 
 CAPTION = (
@@ -36,14 +32,8 @@ class Column:
     cells: Sequence[str]
     best: frozenset[int] = frozenset()  # rows that stand out
 
-    @property
-    def width(self) -> int:
-        return max(map(cell_len, (*self.title.split("\n"), *self.cells)), default=0)
 
-
-def page_tables(
-    simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad], width: int
-) -> Iterator[RenderableType]:
+def page_table(simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad]) -> WideTable:
     """The loads of one page: a row for each scheme and send buffer."""
     atf = [_index(outcome, "atf") for outcome in outcomes]
     least = min((value for value in atf if value is not None), default=None)
@@ -64,12 +54,10 @@ def page_tables(
         columns.append(Column("HOL", [NONE if size is None else format_bytes(size) for size in held]))
     size = format_bytes(sum(map(weight_of, page.resources)))
     title = f"{printable(page.name)}: {counted(len(page.resources), 'resource')}, {size}, rung {simulation.rung}"
-    yield from _fitting(title, _keys(simulation, outcomes), columns, width)
+    return _table(title, _keys(simulation, outcomes), columns)
 
 
-def resource_tables(
-    simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad], width: int
-) -> Iterator[RenderableType]:
+def resource_table(simulation: Simulation, page: Page, outcomes: Sequence[RecordedLoad]) -> WideTable:
     """When each resource of one page was complete: a column for each scheme and send buffer."""
     keys = [
         Column("complete", [printable(item.id) for item in page.resources]),
@@ -80,7 +68,7 @@ def resource_tables(
         complete_ms = {item["id"]: item["complete_ms"] for item in outcome.record.get("resources", ())}
         title = "\n".join(column.cells[0] for column in _keys(simulation, [outcome]))
         columns.append(Column(title, [_ms(complete_ms.get(item.id)) for item in page.resources]))
-    yield from _fitting(f"{printable(page.name)}: times to completion", keys, columns, width)
+    return _table(f"{printable(page.name)}: times to completion", keys, columns)
 
 
 class AllPages:
@@ -109,7 +97,7 @@ class AllPages:
                 if ratio is not None:
                     self._speed_ups[row][which].append(ratio)
 
-    def tables(self, width: int) -> Iterator[RenderableType]:
+    def table(self) -> WideTable:
         simulation = self._simulation
         columns = []
         for key, name in SETS.items():
@@ -118,7 +106,7 @@ class AllPages:
         columns.append(Column("pages where\nbest ATF", [f"{count}" for count in self._best]))
         if any(self._failed):
             columns.append(Column("failed", [f"{count}" for count in self._failed]))
-        yield from _fitting(f"{len(simulation.pages)} pages, rung {simulation.rung}", self._keys, columns, width)
+        return _table(f"{len(simulation.pages)} pages, rung {simulation.rung}", self._keys, columns)
 
 
 def caption(simulation: Simulation) -> str:
@@ -166,25 +154,14 @@ def _keys(simulation: Simulation, outcomes: Sequence[RecordedLoad]) -> list[Colu
     return keys
 
 
-def _fitting(title: str, keys: Sequence[Column], columns: Sequence[Column], width: int) -> Iterator[RenderableType]:
-    """The title, then tables with the key columns and as many of the others as fit; at least one."""
-    yield Text(f" {title}", style="bold")
-    rest = list(columns)
-    while rest:
-        taken: list[Column] = []
-        used = EDGES + sum(column.width + GAP for column in keys)
-        while rest and (not taken or used + rest[0].width <= width):
-            used += rest[0].width + GAP
-            taken.append(rest.pop(0))
-        yield _table((*keys, *taken))
-
-
-def _table(columns: Sequence[Column]) -> Table:
-    table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, GAP - 1, 0, 0))
-    for place, column in enumerate(columns):
-        table.add_column(Text(column.title), justify="left" if place == 0 else "right", overflow="fold")
-    for row in range(len(columns[0].cells)):
-        table.add_row(*(Text(column.cells[row], style="bold cyan" if row in column.best else "") for column in columns))
+def _table(title: str, keys: Sequence[Column], columns: Sequence[Column]) -> WideTable:
+    table = WideTable(Text(f" {title}"), keys=len(keys), gap=GAP)
+    table.title_style = "bold"
+    listed = (*keys, *columns)
+    for place, column in enumerate(listed):
+        table.add_column(Text(column.title), justify="left" if place == 0 else "right", no_wrap=place >= len(keys))
+    for row in range(len(keys[0].cells)):
+        table.add_row(*(Text(column.cells[row], style="bold cyan" if row in column.best else "") for column in listed))
     return table
 
 

@@ -121,8 +121,7 @@ def _resource_facts(described: Described, node: Node) -> dict[str, Any]:
     own, key = item.model_dump(mode="json"), item.key
     served: dict[str, Any] = {}
     if site is not None:
-        status = site.settings[key].status if key in site.settings else 200
-        served = {"encoding": site.encodings.get(key), "status": status}
+        served = {"encoding": site.encodings.get(key), "status": site.status(key)}
     return {
         **own,
         "flags": sorted(own["flags"]),

@@ -21,6 +21,7 @@ from mixedsched.lab.study.results import StudyResult
 from mixedsched.lab.study.session import DEFINITION_NAME, find_study, stored_results, study_store
 from mixedsched.report.study import render_study, write_study
 from mixedsched.report.view import ResultKind, write_summary
+from mixedsched.units import counted
 from mixedsched.world.store import StudyStore, database_file
 
 StoreOption = Annotated[
@@ -113,7 +114,7 @@ def _export_loads(folder: Path | None, store: str | None, study: str | None, fil
         raise UsageError("the loads of a study go into a file", fix="name it with --out")
     with opened(folder, store) as database, writing_to(file):
         loads = write_lean(database, find_study(database, study or _name(folder, store)), file)
-    say_written(f"written ({loads} loads)", file)
+    say_written(f"written ({counted(loads, 'load')})", file)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import typer
 from mixedsched.advice.changes.own_server import KeptServer, own_server
 from mixedsched.advice.tuner.job import BROWSER, PIPE, TABLES
 from mixedsched.errors import UsageError
+from mixedsched.sites.pages import INDEX_NAME, MANIFEST_NAME
 
 ServerOption = Annotated[
     str | None,
@@ -62,4 +63,4 @@ def tuned_server(
 def is_of_pages(site: str) -> bool:
     """Whether it is a folder of pages or sites, and not one of these."""
     folder = Path(site)
-    return folder.is_dir() and not any((folder / name).is_file() for name in ("index.html", "page.json"))
+    return folder.is_dir() and not any((folder / name).is_file() for name in (INDEX_NAME, MANIFEST_NAME))

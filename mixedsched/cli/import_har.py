@@ -65,7 +65,7 @@ def _say_pages(pages: list[HarPage]) -> None:
     err.print(f"[yellow]the HAR has {len(pages)} pages; this is the first of them (--page chooses):[/]")
     for item in pages[:_LISTED_PAGES_MAX]:
         err.print(
-            f"    {item.number}: {shown(item.id)}  {shown(item.title)}, {len(item.entries)} entries", soft_wrap=True
+            f"    {item.number}: {shown(item.id)}  {shown(item.title)}, entries: {len(item.entries)}", soft_wrap=True
         )
     if len(pages) > _LISTED_PAGES_MAX:
         err.print(f"    and {len(pages) - _LISTED_PAGES_MAX} more")

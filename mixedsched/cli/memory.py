@@ -56,8 +56,9 @@ def _print(item: dict[str, Any], details: bool) -> None:
             f"  reported by browsers: {counted(told['visits'], 'visit')}, {means}; the latest {latest}", soft_wrap=True
         )
     for name, paints in item["outcomes"].items():
-        by = f"reported by {paints['told']:.0f} browsers" if paints["told"] else "estimated"
-        out.print(f"  seen under {shown(name)}: {paints['visits']:.0f} visits, LCP {paints['lcp_ms']:.0f} ms, {by}")
+        by = f"reported by {counted(round(paints['told']), 'browser')}" if paints["told"] else "estimated"
+        visits = counted(round(paints["visits"]), "visit")
+        out.print(f"  seen under {shown(name)}: {visits}, LCP {paints['lcp_ms']:.0f} ms, {by}")
     if not details:
         return
     for role in item["roles"]:

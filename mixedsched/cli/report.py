@@ -15,7 +15,7 @@ from mixedsched.lab.experiment import Experiment, read_experiment
 from mixedsched.lab.results import writing_to
 from mixedsched.lab.study.session import DEFINITION_NAME
 from mixedsched.report.compare import median_film
-from mixedsched.report.video import write_video
+from mixedsched.report.video import video_kind, write_video
 from mixedsched.report.view import ResultKind
 
 # Commands that judge as they measure, and so write their reports themselves.
@@ -47,6 +47,8 @@ def report(
 
     The other commands write their own reports; for their folders, this says where the report is.
     """
+    if video is not None:
+        video_kind(video)  # so that another name is refused before anything is analysed
     for command, kind in _OTHERS.items():
         if (folder / kind.facts).is_file():
             if video is not None:
@@ -86,12 +88,12 @@ def _write_video(experiment: Experiment, path: Path) -> None:
 def _point_to(command: str, facts_file: Path, report_file: Path, as_json: bool) -> None:
     try:
         facts: dict[str, Any] = dict(json.loads(facts_file.read_text(encoding="utf-8")))
-    except (OSError, TypeError, ValueError) as error:
+        if as_json:
+            say_json(facts)
+            return
+    except (OSError, RecursionError, TypeError, ValueError) as error:  # also what JSON cannot say: NaN
         fix = f"run the {command} command again: it continues from what is stored, and rewrites its report"
         raise InputError(f"{facts_file} cannot be read", why=str(error), fix=fix) from error
-    if as_json:
-        say_json(facts)
-        return
     again = f": {shown(str(facts['command']))}" if facts.get("command") else ""
     out.print(f"made by `{command}`; to continue, or to rewrite its report, run it again{again}", soft_wrap=True)
     say_report(report_file)

@@ -22,8 +22,8 @@ sites = typer.Typer(
     cls=WithDefault,
     help="""List sites, show what one consists of, check one, compare two.
 
-    A SITE is the name of a bundled or recorded one, or a folder: one with a page.json, or with an index.html. Without a command
-    sites are listed (sites agency --json); write ./show for a folder that is named like a command.""",
+    A SITE is the name of a bundled or recorded one, a folder with a page.json or an index.html, an address (https://...), or a
+    HAR. Without a command sites are listed (sites agency --json); write ./show for a folder that is named like a command.""",
     epilog="Example: mixedsched sites show agency",
 )
 

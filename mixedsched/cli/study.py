@@ -133,13 +133,13 @@ def status(folder: FolderArgument = None, store: StoreOption = None, as_json: Js
         say_remark("there is no study yet")
     for item in facts["studies"]:
         blocks = ", ".join(f"{count} {state}" for state, count in item["blocks"].items() if count)
-        out.print(
-            f"[bold]{shown(item['study'])}[/] (rung {item['rung']}): {counted(item['places'], 'place')}; blocks: {blocks}"
-        )
+        places = counted(item["places"], "place")
+        out.print(f"[bold]{shown(item['study'])}[/] (rung {item['rung']}): {places}; blocks: {blocks}", soft_wrap=True)
     for worker in facts["workers"]:
         heard = f"heard of {format_duration(worker['silent_s'])} ago"
         doing = f"{worker['state']}, {counted(worker['blocks'], 'block')} in hand, {heard}"
-        out.print(f"  {shown(worker['machine'])}: {shown(doing)}{shown(worker['reason'] and ': ' + worker['reason'])}")
+        reason = f": {worker['reason']}" if worker["reason"] else ""
+        out.print(f"  {shown(worker['machine'])}: {shown(doing)}{shown(reason)}", soft_wrap=True)
 
 
 def _status(store: StudyStore) -> dict[str, Any]:

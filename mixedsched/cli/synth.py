@@ -19,7 +19,7 @@ from mixedsched.sites.pages import read_pages
 from mixedsched.sites.recorded.writing import check_target
 from mixedsched.sites.site import site_name_of
 from mixedsched.sites.synth import Synthesis, synthesise
-from mixedsched.units import format_bytes, printable
+from mixedsched.units import counted, format_bytes, printable
 
 
 def register(app: typer.Typer) -> None:
@@ -84,8 +84,8 @@ def _facts(made: Synthesis, fidelity: Fidelity | None) -> dict[str, Any]:
 
 def _say_made(made: Synthesis) -> None:
     out.print(
-        f"[bold cyan]{shown(made.name)}[/]  {made.resource_count} resources of {format_bytes(made.body_bytes)}"
-        f" on {len(made.hosts)} hosts in {shown(str(made.target))}",
+        f"[bold cyan]{shown(made.name)}[/]  {counted(made.resource_count, 'resource')} of {format_bytes(made.body_bytes)}"
+        f" on {counted(len(made.hosts), 'host')} in {shown(str(made.target))}",
         soft_wrap=True,
     )
     if made.deviations:

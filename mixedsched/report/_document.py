@@ -13,7 +13,7 @@ from mixedsched.report._facts import fact_rows
 from mixedsched.report._kinds import KIND_LETTERS
 from mixedsched.report._scripts import PLAYER
 from mixedsched.report.svg import shortened, storable
-from mixedsched.units import counted, format_bytes, format_ms
+from mixedsched.units import capital, counted, format_bytes, format_ms
 
 
 def render(name: str, /, **values: Any) -> str:
@@ -41,6 +41,8 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters.update(unbroken=_unbroken, size=format_bytes, ms=format_ms, shortened=shortened, counted=counted)
+_ENVIRONMENT.filters.update(
+    unbroken=_unbroken, size=format_bytes, ms=format_ms, shortened=shortened, counted=counted, capital=capital
+)
 _ENVIRONMENT.globals["PLAYER"] = PLAYER
 _ENVIRONMENT.globals["KINDS"] = KIND_LETTERS

@@ -191,6 +191,3 @@ def _row_data(row: ReelRow | None) -> dict[str, Any] | None:
         before = point
     end_ms = None if row.end_ms is None else round(row.end_ms, 1)
     return {"asked": round(row.asked_ms, 1), "end": end_ms, "bytes": round(row.size_bytes), "received": steps}
-
-
-# Scripts

@@ -100,11 +100,6 @@ def server_lines(server: "KeptServer | None", *, is_loaded: bool) -> list[str]:
     return [f"For {server.title}: {server.words}.", f"How this is known: {server.proof_words(is_loaded=is_loaded)}."]
 
 
-def capital(text: str) -> str:
-    """The text with a capital, to begin a sentence."""
-    return text[:1].upper() + text[1:]
-
-
 def with_minus(text: str) -> str:
     """With a minus sign in front of negative numbers, but not for the hyphen of "slow-4g"."""
     return re.sub(r"(?<!\w)-(?=\d)", "−", text)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from mixedsched.errors import InputError, MissingPartError, MixedschedError
+from mixedsched.errors import MissingPartError, MixedschedError, UsageError
 from mixedsched.report._player import Film, Reel
 from mixedsched.units import format_bytes, format_ms
 
@@ -24,15 +24,21 @@ _INK, _FAINT, _PAPER, _RULE = "#1b1f24", "#5b6470", "#ffffff", "#d5dae1"
 _HUES = ("#0072b2", "#d55e00", "#009e73", "#b0568f", "#2f8fc4", "#a97800")  # as in the style sheet
 
 
+def video_kind(path: Path) -> str:
+    """The kind of video that the name of a file asks for: ".mp4", ".webm" or ".gif". Raises UsageError for another name."""
+    kind = path.suffix.lower()
+    if kind not in _PICTURES_PER_S:
+        raise UsageError(f"{path} cannot be written as a video", fix="give it a name that ends in .mp4, .webm or .gif")
+    return kind
+
+
 def write_video(film: Film, path: Path) -> None:
     """Write a film in real time. By the name of the file: .mp4 and .webm take ffmpeg, .gif does not.
 
-    Raises InputError for another name, MissingPartError without ffmpeg, MixedschedError if ffmpeg fails, and OSError.
+    Raises UsageError for another name, MissingPartError without ffmpeg, MixedschedError if ffmpeg fails, and OSError.
     What stood at `path` stays until the video is complete.
     """
-    kind = path.suffix.lower()
-    if kind not in _PICTURES_PER_S:
-        raise InputError(f"{path} cannot be written as a video", fix="give it a name that ends in .mp4, .webm or .gif")
+    kind = video_kind(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".video-") as folder:
         written = Path(folder) / f"video{kind}"

@@ -28,6 +28,7 @@ _LOOKED_AT_BYTES = 256 * 1024
 _INPUT = re.compile(rb"<input\b[^>]*", re.IGNORECASE)
 _PASSWORD = re.compile(rb"""\btype\s*=\s*["']?password\b""", re.IGNORECASE)
 _HTML = ("text/html", "application/xhtml+xml")
+_ADMIT = "let the application answer without a login while it is measured"
 _ASKING = {
     "User-Agent": "Mozilla/5.0 (mixedsched)",
     "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
@@ -61,8 +62,8 @@ def open_application(address: str, options: LiveOptions, say: Say = lambda _line
     """
     if not is_address(address):
         raise UsageError(
-            f"'{printable(address)}' is no live page",
-            why="only an application that runs has any",
+            f"'{printable(address)}' is not a live page",
+            why="a live page is one of a running application",
             fix="give its address, such as http://localhost:3000, or leave out --live",
         )
     parts = urlsplit(urldefrag(page_address(address)).url)
@@ -203,13 +204,13 @@ def _objection(address: str, answer: _Answer) -> tuple[str, str]:
         target = _absolute(answer.fields["location"], address)
         return f"it redirects to {target}", f"name that address, if it is what you mean: {printable(target)}"
     if status in (401, 407) or "www-authenticate" in answer.fields:
-        return f"it wants a login (status {status})", "let the application answer strangers while it is measured"
+        return f"it wants a login (status {status})", _ADMIT
     if status == http.HTTPStatus.FORBIDDEN:
-        return "it refuses strangers (status 403)", "let the application answer strangers while it is measured"
+        return "it refuses access (status 403)", _ADMIT
     if status != http.HTTPStatus.OK:
         return f"it answers with status {status}", "check the path, and the application's own log"
     if type_ not in _HTML:
-        return f"its type is {type_ or 'not told'}, not HTML", "name the address of a page"
+        return f"its type is {type_ or 'not given'}, not HTML", "name the address of a page"
     return "", ""
 
 

@@ -17,7 +17,7 @@ from mixedsched.sites.making.plain import INDEX_NAME
 from mixedsched.sites.recorded.names import site_name_of_url
 from mixedsched.sites.recorded.records import RecordingFacts
 from mixedsched.sites.site import MANIFEST_NAME, Application, Site, site_name_of
-from mixedsched.units import format_bytes, printable
+from mixedsched.units import counted, format_bytes, printable
 from mixedsched.world import places
 from mixedsched.world.browser.observation import Observation
 from mixedsched.world.browser.observe import Observer
@@ -63,7 +63,7 @@ def bring_whole(directory: Path, say: Say, *, fresh: bool = False) -> Path:
     The browser fetches these, once for the same contents of the folder. Raises as `bring`, and SiteError for no such folder.
     """
     if not (directory / INDEX_NAME).is_file():
-        raise SiteError(f"{printable(str(directory))} is no site", why=f"there is no {INDEX_NAME} in it")
+        raise SiteError(f"{printable(str(directory))} is not a site", why=f"there is no {INDEX_NAME} in it")
     called = site_name_of(directory.resolve().name)
     folder = places.writable_cache() / FOLDER / f"{called}-{_digest_of_folder(directory)[:_DIGITS]}"
     if fresh or not _is_made(folder, say, f"{printable(str(directory))} with what was fetched on", "fetches it again"):
@@ -150,7 +150,7 @@ def _words(result: Observation | MixedschedError) -> str:
         return f"failed: {result.why or result.what}"
     size_bytes = sum(request.sent_bytes for request in result.requests)
     end = "" if result.ended == "quiet" else "; it never got quiet, and was stopped at its time limit"
-    return f"{len(result.requests)} requests, {format_bytes(size_bytes)}{end}"
+    return f"{counted(len(result.requests), 'request')}, {format_bytes(size_bytes)}{end}"
 
 
 def _import(file: Path, target: Path, say: Say) -> None:

@@ -64,7 +64,8 @@ def open_site(name_or_folder: str, origins: Origins | None = None, say: Say = la
 def open_described(name: str, say: Say = lambda _line: None) -> Described:
     """A site, or the page of a page file, as it can be looked at and compared. Raises SiteError or PageError."""
     path = Path(name)
-    if not _is(Path.is_file, path) or (path.name == MANIFEST_NAME and _is(Path.is_dir, path.parent / ROOT_NAME)):
+    of_site = path.name == MANIFEST_NAME and _is(Path.is_dir, path.parent / ROOT_NAME)
+    if of_site or is_elsewhere(name) or not _is(Path.is_file, path):
         return Described.of_site(open_site(name, Origins.KEEP, say))
     try:
         data = json.loads(path.read_bytes())

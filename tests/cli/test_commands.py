@@ -212,10 +212,10 @@ def test_of_a_folder_of_another_command_report_says_where_its_report_is(
     assert json.loads(run("report", str(tmp_path), "--json").stdout) == {"command": "mixedsched again"}
 
 
-@pytest.mark.parametrize("text", ['{"comm', "[1]", "3"])
+@pytest.mark.parametrize("text", ['{"comm', "[1]", "3", '{"spent_s": NaN}', '{"reason": ' + "[" * 100_000])
 def test_of_a_folder_with_torn_facts_report_says_how_to_mend_it(text: str, tmp_path: Path) -> None:
     (tmp_path / "tune.json").write_text(text)
-    ended = run("report", str(tmp_path))
+    ended = run("report", str(tmp_path), "--json")
     assert ended.exit_code == 3
     assert "run the tune command again" in " ".join(ended.stderr.split())
 

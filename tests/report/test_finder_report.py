@@ -16,14 +16,14 @@ from tests.report.outline import Outline
 from tests.report.terminal import printed
 
 
-def made_up(**lcp_ms: dict[str, float | None]) -> FinderResult:
-    """By site: the LCP of each scheme, on a network called dsl where nothing is random."""
+def made_up(is_random: bool = False, **lcp_ms: dict[str, float | None]) -> FinderResult:
+    """By site: the LCP of each scheme with one seed, on a network called dsl, where nothing is random unless that is said."""
     loads = {
         (site, "dsl", scheme): [PaintEstimate(value / 2, value, value) if value is not None else None]
         for site, by_scheme in lcp_ms.items()
         for scheme, value in by_scheme.items()
     }
-    return find(loads, {"lcp_ms": 1.0}, (), random.Random(1))
+    return find(loads, {"lcp_ms": 1.0}, ("dsl",) if is_random else (), random.Random(1))
 
 
 SPLIT = made_up(
@@ -57,10 +57,20 @@ def test_of_a_single_place_the_winner_and_its_ties_are_told() -> None:
     assert headlines(made_up(shop={"eps": 1000.0, "rr": 1004.0, "fifo": 2000.0})) == [
         "The best scheme for shop over dsl is eps, and rr cannot be distinguished from it."
     ]
+    assert headlines(made_up(shop={"eps": 1000.0, "rr": 1020.0})) == [
+        "The best scheme for shop over dsl is eps, and every other one is distinguishably worse."
+    ]
+
+
+def test_where_one_seed_does_not_tell_who_ties_the_answer_does_not_claim_it() -> None:
+    assert headlines(made_up(is_random=True, shop={"eps": 1000.0, "rr": 1004.0, "fifo": 2000.0})) == [
+        "The best scheme for shop over dsl is eps, but with a single seed it is not known which others tie with it."
+    ]
 
 
 def test_the_matrix_has_winners_with_ties_and_the_table_every_regret() -> None:
     text = terminal(SPLIT)
+    assert "Best scheme for each place in simulation, by LCP" in " ".join(text.split())
     assert re.search(r"^ four +eps, 1 tie", text, re.MULTILINE)
     assert re.search(r"^ three +rr", text, re.MULTILINE)
     assert re.search(r"^ eps +4\.9 % +21 % +3 +3", text, re.MULTILINE)

@@ -48,6 +48,16 @@ def lines(page: Described, most: int | None = None, width: int = 140) -> list[st
     return console.file.getvalue().splitlines()[1:]
 
 
+def test_shares_of_a_page_without_bytes_are_not_told_in_per_cent() -> None:
+    data = {"format": "mixedsched.page/1", "name": "empty", "resources": [{**HTML, "body_bytes": 0}]}
+    shares = re.findall(
+        r'<td class="number">([^<]*)</td></tr>', render_site(Described.of_page(Page.from_dict(data), data))
+    )
+    assert set(shares) == {"–"}
+    shares = re.findall(r'<td class="number">([^<]*)</td></tr>', render_site(described(item("a"))))
+    assert {"91 %", "9 %"} <= set(shares)
+
+
 def test_children_stand_below_their_parent_in_order_of_request() -> None:
     page = described(item("a"), item("b"), item("a1", "a"), item("a2", "a1"))
     assert [line[:25].rstrip() for line in lines(page)] == ["/", "├ /a", "│ └ /a1", "│   └ /a2", "└ /b"]

@@ -127,6 +127,13 @@ def test_places_where_nothing_is_random_are_marked() -> None:
     assert ">exact<" in render_place(result, result.places[0], "../report.html")
 
 
+def test_the_terminal_names_the_verdict_over_sites_not_by_its_colour_alone() -> None:
+    text = terminal(exact(a=800.0, b=900.0, c=1100.0, d=850.0, e=890.0, f=870.0))
+    assert "? undecided: Over 4g, with mixed the main content appeared 12.0 % sooner" in " ".join(text.split())
+    assert re.search(r"mixed +\? −12\.0 % ", text)
+    assert re.search(r"eps += 0\.0 % ", text)
+
+
 # --- the document
 
 
@@ -287,7 +294,7 @@ def test_the_terminal_says_the_same_and_keeps_to_its_width(whole: StudyResult, w
     assert max(map(len, text.splitlines())) <= width
     joined = " ".join(text.split())
     assert all(item.sentence in joined for item in words.headlines(whole))
-    assert re.search(r"mixed +−\d+\.\d %", text)
+    assert re.search(r"mixed +\? −\d+\.\d %", text)
     assert re.search(r"▼\d ▲1", text)
 
 

@@ -224,6 +224,7 @@ def test_disjoint_seeds_command_and_machine_are_told() -> None:
     assert "The seeds of search, race and proof are disjoint" in text
     assert "mixedsched tune shop --link sander-loss2 --budget 10m" in text
     assert "<caption>Seeds</caption>" in text
+    assert "<caption>Network: sander-loss2</caption>" in text, "networks are called what they are called elsewhere"
 
 
 def test_shipped_files_are_shown_as_they_lie_beside_the_report(tmp_path: Path) -> None:

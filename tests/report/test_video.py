@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
-from mixedsched.cli import app
-from mixedsched.errors import InputError, MissingPartError
+from mixedsched.errors import MissingPartError, UsageError
 from mixedsched.report._player import Film
 from mixedsched.report.video import picture_at, pictures, received_bytes, write_video
+from tests.command import run
 from tests.report.made_up_reports import film
 
 needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg here")
@@ -77,9 +76,14 @@ def test_without_ffmpeg_it_says_what_to_do(shown: Film, tmp_path: Path, monkeypa
 
 
 def test_another_name_is_refused_before_anything_is_written(shown: Film, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.mp4, \.webm or \.gif"):
+    with pytest.raises(UsageError, match=r"\.mp4, \.webm or \.gif"):
         write_video(shown, tmp_path / "film.avi")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_command_refuses_another_name_before_it_looks_into_the_folder(tmp_path: Path) -> None:
+    done = run("report", tmp_path / "nothing", "--video", "film.avi")
+    assert (done.exit_code, ".mp4, .webm or .gif" in done.stderr) == (2, True)
 
 
 def test_what_stood_there_stays_if_the_video_fails(
@@ -95,6 +99,6 @@ def test_what_stood_there_stays_if_the_video_fails(
 
 def test_folders_of_other_commands_have_no_video_and_say_so(tmp_path: Path) -> None:
     (tmp_path / "tune.json").write_text("{}")
-    done = CliRunner().invoke(app, ["report", str(tmp_path), "--video", str(tmp_path / "film.gif")])
-    assert done.exit_code != 0
+    done = run("report", tmp_path, "--video", tmp_path / "film.gif")
+    assert (done.exit_code, "was made by `tune`" in done.stderr) == (2, True)
     assert not (tmp_path / "film.gif").exists()

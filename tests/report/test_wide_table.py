@@ -46,6 +46,14 @@ def test_what_fits_is_one_table_and_what_does_not_has_one_title_and_one_caption(
     assert [" ".join(text.split()).count("over the best of each place") for text in (wide, narrow)] == [1, 1]
 
 
+def test_a_title_and_a_caption_may_be_wider_than_the_table() -> None:
+    table = WideTable(Text("Regret of one scheme everywhere"))
+    table.add_column("scheme")
+    table.add_row("eps")
+    table.caption = Text("over the best of each place")
+    assert {"Regret of one scheme everywhere", "over the best of each place"} <= set(printed(table, 40).splitlines())
+
+
 def test_text_wraps_between_words_but_not_before_a_unit() -> None:
     table = WideTable()
     for name in ("metric", "change"):
@@ -62,6 +70,14 @@ def test_a_word_longer_than_the_terminal_is_folded() -> None:
     lines = printed(table, 50).splitlines()
     assert max(map(len, lines)) <= 50
     assert sum(line.count("x") for line in lines) == 200
+
+
+def test_where_not_even_a_name_fits_it_is_folded_and_numbers_stay_whole() -> None:
+    table = WideTable(gap=2)
+    table.add_column("scheme")
+    table.add_column("LCP", justify="right")
+    table.add_row("zeroweight:other_image=1", "25.10 s")
+    assert [line.rstrip() for line in printed(table, 20).splitlines() if "zero" in line] == [" zeroweigh  25.10 s"]
 
 
 def test_names_that_look_like_markup_are_names() -> None:

@@ -53,7 +53,7 @@ def test_an_address_of_numbers_is_known_to_browsers_as_localhost(app: LiveApp) -
     ("path", "said"),
     [
         ("private", "it wants a login (status 401)"),
-        ("members", "it refuses strangers (status 403)"),
+        ("members", "it refuses access (status 403)"),
         ("moved", "/elsewhere"),
         ("text", "its type is text/plain, not HTML"),
         ("nothing", "it answers with status 404"),

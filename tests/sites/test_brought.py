@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Iterator
@@ -99,6 +100,13 @@ def test_a_har_is_imported_once_and_again_when_it_has_changed(tmp_path: Path, mo
     file.write_text(f"{file.read_text()} ")
     with pytest.raises(pytest.fail.Exception, match="it is there"):
         open_site(str(file))
+
+
+def test_a_har_can_be_looked_at_and_compared_as_a_site(tmp_path: Path) -> None:
+    file = str(save(tmp_path, chrome(), "shop.har"))
+    shown = run("sites", "show", file, "--json")
+    assert json.loads(shown.stdout)["hosts"] == ["shop.test", "cdn.shop.test"], shown.stderr
+    assert json.loads(run("sites", "diff", file, file, "--json").stdout)["unchanged"] == 7
 
 
 def test_a_har_that_is_not_there_or_none_is_refused(tmp_path: Path, cache: Path) -> None:

@@ -26,7 +26,7 @@ EDITS_SHOWN = 3
 def render_html(audit: Audit, live: Sequence[str] = ()) -> str:
     """The report as text. The same audit gives the same text."""
     views = [_network_view(item, audit) for item in audit.networks]
-    links = [(item.name, network_rows(item.profile.facts())) for item in audit.networks]
+    links = [(f"network: {item.name}", network_rows(item.profile.facts())) for item in audit.networks]
     return render(
         "audit.html.j2",
         audit=audit,

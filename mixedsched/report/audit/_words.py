@@ -12,8 +12,8 @@ from mixedsched.core.metrics import METRICS
 from mixedsched.lab.comparison import Effect, Verdict
 from mixedsched.lab.costs import BLOCKS_MOST
 from mixedsched.report._effects import EffectView, effect_views
-from mixedsched.report._words import capital, change_text, confidence_text, server_lines
-from mixedsched.units import counted, few, format_bytes, format_ms, format_spent
+from mixedsched.report._words import change_text, confidence_text, server_lines
+from mixedsched.units import capital, counted, few, format_bytes, format_ms, format_spent
 from mixedsched.world.servers import is_server, read_choice
 
 SCHEMES = {

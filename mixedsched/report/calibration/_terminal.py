@@ -8,7 +8,7 @@ from mixedsched.advice.calibration.agreement import RANKING_ALPHA, TIE_RATIO
 from mixedsched.advice.calibration.result import METRIC_NAMES, STAGES, Calibration, SiteResult, Summary
 from mixedsched.model.browser_model import BrowserModel
 from mixedsched.report._terminal import lines, plain_table
-from mixedsched.units import printable
+from mixedsched.units import counted, printable
 
 STAGE_WORDS = {"manifest": "listed", "observed": "seen", "fitted": "fitted", "left_out": "others"}
 _CONSTANTS = ("document_ms_per_kb", "style_ms_per_kb", "script_ms_per_kb", "decode_ms_per_kb", "paint_ms", "ask_ms")
@@ -59,7 +59,7 @@ def median_words(summary: Summary) -> str:
         return f"– (no site); of all sites {number_words(summary.median_of_all)}"
     interval = "" if summary.low is None else f" ({summary.low:.2f} to {summary.high:.2f})"
     others = f"with ties {number_words(summary.median_with_ties)}; of all {number_words(summary.median_of_all)}"
-    return f"{summary.median:.2f}{interval}, {summary.sites} sites; {others}"
+    return f"{summary.median:.2f}{interval}, {counted(summary.sites, 'site')}; {others}"
 
 
 def _reading() -> tuple[str, ...]:

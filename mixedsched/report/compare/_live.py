@@ -20,10 +20,10 @@ def _lines(view: LiveView) -> Iterator[str]:
         yield "live: no load counts, so nothing is known about differences between loads"
         return
     least, most = view.requests
-    requests = f"{least}" if least == most else f"{least} to {most}"
+    requests = counted(least, "request") if least == most else f"{least} to {most} requests"
     low, high = view.size_bytes
     size = format_bytes(low) if low == high else f"{format_bytes(low)} to {format_bytes(high)}"
-    yield f"live: {counted(view.loads, 'load')} of {requests} requests, {size} decoded"
+    yield f"live: {counted(view.loads, 'load')} of {requests}, {size} decoded"
     times = [f"{arm} {format_ms(ms)}" for arm, ms in view.application_ms.items() if ms is not None]
     if times:
         yield f"live: median time until the application began to send the document: {', '.join(times)}"

@@ -25,7 +25,7 @@ from mixedsched.report._waterfall import (
     time_axis,
 )
 from mixedsched.report.svg import Scale, drawing, element, line, rectangle, shortened, text, tooltip
-from mixedsched.units import format_bytes, format_ms
+from mixedsched.units import counted, format_bytes, format_ms
 
 # Arrivals of bytes
 
@@ -79,7 +79,7 @@ def arrivals_chart(
             shapes.append(element("path", hint, d=dark, class_="blocked"))
     shapes += moment_lines(marks, scale, _TOP - 4, height - 6)
     in_progress = f"{mean_in_progress(shown):.1f} of them in progress on average"
-    label = f"Arrival of bytes under {arm}: {len(shown)} responses, {in_progress}"
+    label = f"Arrival of bytes under {arm}: {counted(len(shown), 'response')}, {in_progress}"
     return drawing(WIDTH, height, label, *shapes, class_="wide")
 
 

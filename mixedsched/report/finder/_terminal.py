@@ -19,7 +19,7 @@ def render_finding(finding: FinderResult, notes: Sequence[str] = ()) -> Renderab
 
 
 def _matrix(finding: FinderResult) -> RenderableType:
-    title = f"Best scheme for each place, by {objective_text(finding.objective)}"
+    title = f"Best scheme for each place in simulation, by {objective_text(finding.objective)}"
     table = plain_table(title, "site", *finding.networks)
     for site in finding.sites:
         cells = [_words.winner_words(finding.place(site, network)) for network in finding.networks]

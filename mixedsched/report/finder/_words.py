@@ -24,10 +24,13 @@ def headlines(finding: FinderResult) -> list[str]:
 
 
 def _single(place: PlaceResult) -> str:
-    tied = (
-        f", and {', '.join(place.ties)} cannot be distinguished from it" if place.ties else ", and no other comes close"
-    )
-    return f"The best scheme for {place.site} over {place.network} is {place.winner}{tied}."
+    if not place.is_sure:
+        tied = "but with a single seed it is not known which others tie with it"
+    elif place.ties:
+        tied = f"and {', '.join(place.ties)} cannot be distinguished from it"
+    else:
+        tied = "and every other one is distinguishably worse"
+    return f"The best scheme for {place.site} over {place.network} is {place.winner}, {tied}."
 
 
 def _mean(regret: Regret, choice: Choice | None) -> str:

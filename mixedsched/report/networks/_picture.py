@@ -11,7 +11,7 @@ from markupsafe import Markup
 from mixedsched.model.profile import FULL_PACKET_BYTES, Direction, Profile, direction_text
 from mixedsched.report.networks._views import LongestTime, drawn_delays_ms, longest_time, loss_view, rate_view
 from mixedsched.report.svg import Scale, element, line, rectangle, text, y_grid
-from mixedsched.units import format_ms, format_rate
+from mixedsched.units import counted, format_ms, format_rate
 
 COLUMN_WIDTH = 540.0
 _CHARACTERS = 80  # that fit into a column
@@ -164,7 +164,7 @@ def _delays(direction: Direction, seed: int, side: str) -> Drawn:
     for place, count in enumerate(counts):
         if count:
             x = _LEFT + place * width
-            shapes.append(rectangle(x, up(count), width - 0.5, bottom - up(count), "way", f"{count} packets"))
+            shapes.append(rectangle(x, up(count), width - 0.5, bottom - up(count), "way", counted(count, "packet")))
     shapes.append(line(_LEFT, bottom, _RIGHT, bottom, "axis"))
     shapes += [text(across(tick), bottom + 13, f"{tick:g} ms", "middle", "small") for tick in across.ticks(6)]
     return shapes, bottom + 16

@@ -116,9 +116,7 @@ class PaperClaim:
     differs: str = ""  # in what sender, link, browser or pages are not the paper's, where that could matter
     is_mechanism: bool = False  # whether that difference concerns the mechanism by which the paper explains the claim
     remark: str = ""
-    readings: Mapping[str, Sequence[Statement]] = field(
-        default_factory=dict
-    )  # other readings of the paper, as statements
+    readings: Mapping[str, Sequence[Statement]] = field(default_factory=dict)  # other readings of the paper
 
     @property
     def verdict(self) -> ClaimVerdict:

@@ -11,7 +11,7 @@ from rich.text import Text
 from mixedsched.core.sim.record import weight_of
 from mixedsched.report.simulation._loads import WIDTH, LoadRow, PageGroup, Panel, factor_text
 from mixedsched.report.svg import Scale, element, shortened, text, tooltip, x_grid
-from mixedsched.units import format_bytes, format_ms
+from mixedsched.units import counted, format_bytes, format_ms
 
 # Orders in few cells: how runs of packets are thinned out honestly, and as coloured letters for terminals
 
@@ -115,7 +115,9 @@ def schedule_strip(group: PageGroup) -> Panel:
     for index, row in enumerate(group.rows):
         shapes += _row(group, row, scale, packets_per_cell, _TOP + _ROW * index)
     legend_shapes, legend_height = legend(group, bottom + 14)
-    spoken = f"Schedules of {group.page.name}: {len(group.rows)} rows of up to {packets_most} packets"
+    spoken = (
+        f"Schedules of {group.page.name}: {counted(len(group.rows), 'row')} of up to {counted(packets_most, 'packet')}"
+    )
     return Panel(
         "Schedule: which packets left when",
         _reading(packets_per_cell),
@@ -228,7 +230,7 @@ def sent_by_resource(order: Sequence[tuple[str, int]]) -> dict[str, Sent]:
 def _hint(row: LoadRow, name: str, sent: Sent) -> str:
     times = row.times.get(name)
     turns = "in one go" if sent.runs == 1 else f"in {sent.runs} turns"
-    lines = [f"{name} ({row.label})", f"{sent.packets} packets {turns}, number {sent.first} to {sent.last}"]
+    lines = [f"{name} ({row.label})", f"{counted(sent.packets, 'packet')} {turns}, number {sent.first} to {sent.last}"]
     if times is not None:
         lines.append(f"requested at {format_ms(times.requested_ms)}, complete at {format_ms(times.complete_ms)}")
     return "\n".join(lines)

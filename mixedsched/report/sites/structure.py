@@ -32,9 +32,8 @@ class TreeRow:
     """A line of the picture."""
 
     content: Node | Folded
-    last: tuple[
-        bool, ...
-    ]  # for each level down to this one (the DRAWN_LEVELS lowest): whether its parent has no more children
+    # For each level down to this one (the DRAWN_LEVELS lowest): whether its parent has no more children.
+    last: tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def render_study(result: StudyResult, figures: PaperFigures | None = None) -> Re
     size = f"{counted(len(result.places), 'place')}, {counted(blocks, 'block')}"
     parts: list[RenderableType] = [line(f"{result.study.name} (rung {result.study.rung}): {size}", "bold"), Text()]
     for item in words.headlines(result):
-        parts += [line(item.sentence, STYLES[item.tone]), Text()]
+        parts += [line(f"{item.chip}: {item.sentence}", STYLES[item.tone]), Text()]
     if text := words.everywhere(result):
         parts += [line(text), Text()]
     parts += [line(text, "yellow") for text in words.alerts(result)]
@@ -103,7 +103,7 @@ def _table(result: StudyResult, metric: Metric) -> RenderableType:
             if (item.metric, item.link) == (metric, link):
                 table.add_row(*_cells(item))
     table.caption = Text(
-        "sites: ▼ better, ▲ worse, = equivalent, ? undecided; regret: over the best scheme of each place"
+        "change, sites: ▼ better, ▲ worse, = equivalent, ? undecided; regret: over the best scheme of each place"
     )
     return table
 
@@ -115,7 +115,7 @@ def _cells(item: SitesSummary) -> list[RenderableType]:
     )
     return [
         line(item.scheme),
-        line("–" if middle is None else tell(middle), STYLES[item.verdict.value]),
+        line("–" if middle is None else f"{SYMBOLS[item.verdict]} {tell(middle)}", STYLES[item.verdict.value]),
         line(words.ends_in_words(item)),
         line(counts),
         words.regret_in_words(item.regret_mean, item.metric),

@@ -12,29 +12,8 @@ from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import Effect
 from mixedsched.report.svg import Scale, line, rectangle, text
 
-_TICKS_PCT = (
-    0,
-    100,
-    -50,
-    300,
-    -75,
-    20,
-    -20,
-    50,
-    -33,
-    40,
-    -30,
-    10,
-    -10,
-    900,
-    -90,
-    5,
-    -5,
-    2,
-    -2,
-    1,
-    -1,
-)  # most wanted first
+# The most wanted first.
+_TICKS_PCT = (0, 100, -50, 300, -75, 20, -20, 50, -33, 40, -30, 10, -10, 900, -90, 5, -5, 2, -2, 1, -1)
 _LABEL_WIDTH = 46.0
 _LONGEST_INTERVAL = 1.6  # as a multiple of the largest change; longer ones run out of the picture
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from mixedsched.core.metrics import Metric
 from mixedsched.lab.comparison import Verdict
 from mixedsched.lab.study.results import SchemeRegret, SitesSummary, StudyResult
-from mixedsched.report._words import against_text, capital, direction_text, verdict_text
-from mixedsched.units import counted
+from mixedsched.report._words import against_text, direction_text, verdict_text
+from mixedsched.units import capital, counted
 
 
 @dataclass(frozen=True, slots=True)

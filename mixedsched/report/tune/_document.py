@@ -42,7 +42,7 @@ def render_html(tuning: Tuning, shipped: Sequence[Shipped] = (), live: Sequence[
     """The report as text. The same tuning gives the same text."""
     views = [_network_view(Evidence(tuning, item)) for item in tuning.networks]
     domain = curve_domain(tuning.rungs)
-    links = [(item.name, network_rows(item.profile.facts())) for item in tuning.networks]
+    links = [(f"network: {item.name}", network_rows(item.profile.facts())) for item in tuning.networks]
     return render(
         "tune.html.j2",
         tuning=tuning,

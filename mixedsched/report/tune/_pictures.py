@@ -10,7 +10,7 @@ from mixedsched.core.metrics import Metric
 from mixedsched.report._words import expected_text, with_minus
 from mixedsched.report.svg import Scale, drawing, element, line, rectangle, shortened, span_of, text, x_grid, y_grid
 from mixedsched.report.tune._words import dropped_line
-from mixedsched.units import format_ms
+from mixedsched.units import counted, format_ms
 
 _LABELS = 190.0
 _WIDTH = 760.0
@@ -80,7 +80,9 @@ def search_curve(rung: RungResult, domain: tuple[float, float], width: float = 3
     else:
         shapes.append(text((left + right) / 2, (top + bottom) / 2, "no curve was kept", "middle", "faint"))
     last = f", best {_score_pct(points[-1][1])} against the best baseline" if points else ""
-    return drawing(width, height, f"Rung {rung.rung}: {rung.tried} candidates{last}", *shapes, class_="search")
+    return drawing(
+        width, height, f"Rung {rung.rung}: {counted(rung.tried, 'candidate')}{last}", *shapes, class_="search"
+    )
 
 
 def curve_domain(rungs: Sequence[RungResult]) -> tuple[float, float]:
@@ -124,4 +126,4 @@ def race_lanes(labels: Sequence[str], dropped: Sequence[Dropped], blocks: int, t
         shapes += _lane(top + row * index, row, label, end, "bar tuned" if label == tuned else "bar", hint)
         shapes.append(text(end + 6, top + row * (index + 0.65), shortened(note, 44), class_="faint"))
     summary = "; ".join(dropped_line(item) for item in dropped) or "no arm left early"
-    return drawing(_WIDTH, bottom + 6, f"Race over {blocks} blocks: {summary}", *shapes, class_="wide")
+    return drawing(_WIDTH, bottom + 6, f"Race over {counted(blocks, 'block')}: {summary}", *shapes, class_="wide")

@@ -153,7 +153,7 @@ def search_line(tuning: Tuning) -> str:
     loads = sum(item.loads for item in tuning.rungs)
     seconds = sum(item.seconds for item in tuning.rungs)
     parts = ", ".join(f"{item.rung} {item.tried}" for item in tuning.rungs)
-    return f"{tried} candidates in {loads} simulated loads, {format_duration(seconds)}: {parts}"
+    return f"{counted(tried, 'candidate')} in {counted(loads, 'simulated load')}, {format_duration(seconds)}: {parts}"
 
 
 def time_line(tuning: Tuning) -> str:

@@ -15,6 +15,7 @@ from mixedsched.report.svg import Scale, drawing, element, line, text, tooltip
 from mixedsched.report.view._words import day_text
 from mixedsched.report.view.folders import Folder
 from mixedsched.report.view.summary import EffectLine, ResultKind
+from mixedsched.units import counted
 
 _KINDS = (ResultKind.COMPARE, ResultKind.STUDY)
 _WIDTH, _HEIGHT = 760.0, 230.0
@@ -107,7 +108,7 @@ def _picture(series: Series) -> Markup:
     shapes += _dates(times, along)
     shapes += [_mark(point, along(point.folder.when_s), across) for point in points]
     label = (
-        f"{series.metric} of {series.arm} against {series.baseline}: {len(points)} results, "
+        f"{series.metric} of {series.arm} against {series.baseline}: {counted(len(points), 'result')}, "
         f"the latest {points[-1].effect.change_text}; the table says the same"
     )
     return drawing(_WIDTH, _HEIGHT, label, *shapes)

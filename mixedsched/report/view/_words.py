@@ -5,7 +5,7 @@ import time
 
 from mixedsched.lab.underway import Underway
 from mixedsched.report.view.folders import Folder, State
-from mixedsched.units import format_duration
+from mixedsched.units import format_duration, printable
 
 _DAY_S = 86_400
 
@@ -40,7 +40,7 @@ def _date(when_s: float) -> dt.datetime:
 def shown_name(text: str) -> str:
     """A name from a file system, fit for a page: bytes that are no text, and control characters, become escapes."""
     named = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in named)
+    return printable(named)
 
 
 def counts_text(folder: Folder) -> str:

@@ -205,7 +205,7 @@ def _read(file: Path) -> tuple[ResultSummary | None, str]:
     try:
         about = file.stat()
         if not stat.S_ISREG(about.st_mode) or about.st_size > _FACTS_BYTES_MOST:
-            return None, f"{file.name} is no file of ours"
+            return None, f"{file.name} is not a file of ours"
         data = file.read_bytes()
         if file.name == SUMMARY_NAME:
             return _SUMMARY.validate_json(data), ""

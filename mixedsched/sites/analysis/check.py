@@ -70,7 +70,7 @@ def _entry(site: Site) -> Iterator[_Remark]:
     key = 0, site.entry
     if not site.mimes[key].startswith(_HTML):
         yield Severity.WARNING, address(site, key), f"the page itself is {site.mimes[key]}, not HTML"
-    if (status := _status(site, key)) >= 400:
+    if (status := site.status(key)) >= 400:
         yield Severity.ERROR, address(site, key), f"the page itself is answered with {status}"
 
 
@@ -99,7 +99,7 @@ def _undecodable(item: SiteVariant) -> str:
 
 def _types(site: Site) -> Iterator[_Remark]:
     for key, mime in site.mimes.items():
-        if _status(site, key) != 200:
+        if site.status(key) != 200:
             continue
         try:
             found = contradiction(mime, document_bytes(site, key))
@@ -119,7 +119,7 @@ def _references(site: Site) -> Iterator[_Remark]:
     """References of documents and style sheets to what the site does not have."""
     known = _Known(site)
     for key, mime in site.mimes.items():
-        if not mime.startswith((*_HTML, _CSS)) or _status(site, key) != 200:
+        if not mime.startswith((*_HTML, _CSS)) or site.status(key) != 200:
             continue
         try:
             references = references_of(site, key)
@@ -178,10 +178,6 @@ def _unused_files(site: Site) -> Iterator[_Remark]:
 def address(site: Site, key: Key) -> str:
     """The name of a file in findings: without the host where there is only one."""
     return f"{site.hosts[key[0]]}{key[1]}" if len(site.hosts) > 1 else key[1]
-
-
-def _status(site: Site, key: Key) -> int:
-    return site.settings[key].status if key in site.settings else 200
 
 
 CHECKS: Mapping[str, Callable[[Site], Iterator[_Remark]]] = {

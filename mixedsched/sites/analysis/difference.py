@@ -215,7 +215,7 @@ def _served_changes(before: Described, after: Described, old: Resource, new: Res
         return []
     sides = ((before.site, old.key), (after.site, new.key))
     codings = [site.encodings.get(key) for site, key in sides]
-    statuses = [site.settings[key].status if key in site.settings else 200 for site, key in sides]
+    statuses = [site.status(key) for site, key in sides]
     both = (("encoding", codings), ("status", statuses))
     return [FieldChange(what, was, now) for what, (was, now) in both if was != now]
 

@@ -19,13 +19,8 @@ _UNUSABLE_SUFFIXES = (".eot", ".svg")
 _BASIC_LATIN = range(0x20, 0x7F)
 _IMAGE_SETS = {"image-set", "-webkit-image-set"}
 _DENSITIES = {"x": 1.0, "dppx": 1.0, "dpi": 1 / 96, "dpcm": 2.54 / 96}
-_WITHOUT_CREDENTIALS = {
-    "mask",
-    "mask-image",
-    "-webkit-mask",
-    "-webkit-mask-image",
-    "shape-outside",
-}  # CSS Masking, Shapes
+# CSS Masking, Shapes
+_WITHOUT_CREDENTIALS = {"mask", "mask-image", "-webkit-mask", "-webkit-mask-image", "shape-outside"}
 _CSS_SIGNS = str.maketrans({"(": "%28", ")": "%29", "'": "%27", '"': "%22"})  # they would end the URL
 _URL_BEGINS = re.compile(r"""(?:url\(\s*)?["']?""", re.IGNORECASE)
 _SURROGATES = re.compile("[\ud800-\udfff]")  # an escape may spell one; CSS reads it as U+FFFD

@@ -56,10 +56,9 @@ def page_called(pages: Sequence[HarPage], wanted: str | None) -> HarPage:
     if wanted is None:
         return pages[0]
     by_id = {page.id: page for page in reversed(pages)}
-    if wanted in by_id:
-        return by_id[wanted]
-    if wanted.isdecimal() and 1 <= int(wanted[:9]) <= len(pages):
-        return pages[int(wanted) - 1]
+    found = by_id.get(wanted) or next((page for page in pages if str(page.number) == wanted), None)
+    if found is not None:
+        return found
     raise UsageError(
         f"there is no page '{wanted}' in this HAR", fix=f"{nearest_hint(wanted, by_id)}, or 1..{len(pages)}"
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from mixedsched.errors import SiteError
 from mixedsched.model.request import Kind
 from mixedsched.sites.documents.references import base_of
-from mixedsched.sites.recorded.coding import decode_body
+from mixedsched.sites.recorded.coding import decode_text
 from mixedsched.sites.recorded.records import FoundHow, LeftOut, RecordedExchange
 from mixedsched.sites.recorded.references import position_of
 from mixedsched.sites.recorded.selection import MAX_TOTAL_BYTES
@@ -126,6 +126,6 @@ def offset_of(text: str, line: int, column: int) -> int:
 
 def _text_of(item: RecordedExchange) -> str:
     try:
-        return decode_body(item.body, item.encoding).decode("utf-8", "replace")
+        return decode_text(item.body, item.encoding)
     except SiteError:
         return ""

@@ -29,7 +29,7 @@ from mixedsched.sites.live._matching import (
 from mixedsched.sites.live._noticed import noticed
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange, RecordingFacts, RecordingSummary
 from mixedsched.sites.recorded.writing import write_recording
-from mixedsched.units import few
+from mixedsched.units import counted, few
 from mixedsched.world.browser.observation import Observation, ObservedRequest
 
 _NAMED_MAX = 5  # addresses in a note
@@ -240,10 +240,8 @@ def _load_notes(observations: Sequence[Observation]) -> list[str]:
     for number, item in enumerate(observations, start=1):
         if item.ended != "quiet":
             why = "its time limit" if item.ended == "limit" else "an interruption"
-            open_requests = sum(request.complete_ms is None for request in item.requests)
-            notes[
-                f"load {number} ({item.form_factor}) was ended by {why}, with {open_requests} requests unfinished"
-            ] = None
+            unfinished = counted(sum(request.complete_ms is None for request in item.requests), "request")
+            notes[f"load {number} ({item.form_factor}) was ended by {why}, with {unfinished} unfinished"] = None
     return list(notes)
 
 

@@ -19,6 +19,7 @@ from mixedsched.model.codings import encode
 from mixedsched.model.page import PAGE_FORMAT, Page, Resource
 from mixedsched.sites.documents.css import rewrite_css
 from mixedsched.sites.documents.html import rewrite_html
+from mixedsched.sites.documents.links import with_links
 from mixedsched.sites.documents.references import DROP, Reference, ReferenceRole, document_text
 from mixedsched.sites.site import Key, Origins, ResponseSettings, Site, SiteVariant
 from mixedsched.sites.site.folders import keep_files
@@ -34,8 +35,7 @@ _ONLY_SEARCHED = (
     *("application/xhtml", "image/svg"),
 )
 _OF_HOSTS = {"content-security-policy", "content-security-policy-report-only"}
-_FOLLOWED = {"location", "content-location", "link"}
-_LINK_TARGET = re.compile("<([^<>]*)>")
+_FOLLOWED = {"location", "content-location"}
 _LEADS_AWAY = {("a", "href"), ("area", "href"), ("form", "action"), ("blockquote", "cite"), ("q", "cite")}
 
 T = TypeVar("T")
@@ -44,8 +44,8 @@ T = TypeVar("T")
 def merged(site: Site, build_dir: Path) -> Site:
     """The site with one host. build_dir: rewritten documents are kept there, as build_dir/merged-FINGERPRINT.
 
-    Attributes `integrity` of elements whose file moves or changes are taken out, `crossorigin` stays. Notes tell which files
-    still name a host that is gone. Raises SiteError for documents that cannot be rewritten.
+    Promises (`integrity`) of files that change are taken out, of elements also those of files that move; `crossorigin` stays.
+    Notes tell which files still name a host that is gone. Raises SiteError for documents that cannot be rewritten.
     """
     if len(site.hosts) == 1:
         return replace(site, origins=Origins.MERGE)
@@ -88,7 +88,7 @@ class _Move:
         self._folder = _FOLDER
         while any(host == 0 and path.startswith(f"{self._folder}/") for host, path in site.files):
             self._folder += "_"
-        self._changing: set[Key] = set()  # documents whose own text changes
+        self._changing: set[Key] = set()  # style sheets whose own text changes
         sheets = [key for key, mime in site.mimes.items() if mime.startswith(_CSS)]
         self._changing.update(key for key in sheets if self.rewritten(key) is not None)
 
@@ -127,8 +127,13 @@ class _Move:
 
     def _field(self, key: Key, name: str, value: str) -> str:
         if name == "link":
-            return _LINK_TARGET.sub(lambda found: f"<{self._followed(key, found[1])}>", value)
+            return with_links(value, partial(self._followed, key), partial(self._is_changing, key))
         return self._followed(key, value) if name in _FOLLOWED else value
+
+    def _is_changing(self, key: Key, url: str) -> bool:
+        """Whether a reference in the document `key` leads to a style sheet whose own text changes."""
+        target = resolve(url, key[1], self._site.hosts, key[0])
+        return isinstance(target, Local) and (target.host, target.path) in self._changing
 
     def _answer(self, key: Key, reference: Reference) -> str | None:
         if reference.role is ReferenceRole.CONTACT:
@@ -196,10 +201,8 @@ def _notes(site: Site, move: _Move, rewritten: Mapping[Key, str]) -> list[str]:
             found = gone.findall(move.text_of(key, rewritten))
         else:
             found = []
-        fields = site.settings[key].headers if key in site.settings else ()
-        in_fields = [
-            name for field, values in fields for name in gone.findall(" ".join(values)) if field not in _FOLLOWED
-        ]
+        fields = move.settings(key, site.settings[key]).headers if key in site.settings else ()
+        in_fields = [name for _, values in fields for name in gone.findall(" ".join(values))]
         names = sorted({name.removeprefix("//") for name in (*found, *in_fields)})
         if names:
             notes.append(

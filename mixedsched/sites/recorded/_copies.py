@@ -1,6 +1,5 @@
 """Copies of exchanges, as the site will serve them."""
 
-import codecs
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -8,15 +7,17 @@ from functools import cached_property
 
 from pydantic import TypeAdapter, ValidationError
 
+from mixedsched.sites.documents.links import with_links
 from mixedsched.sites.documents.references import base_of
-from mixedsched.sites.recorded._promises import honest_link, without_stale_integrity
+from mixedsched.sites.recorded._promises import without_stale_integrity
 from mixedsched.sites.recorded._rewriting import Headers, Renaming, is_text, kept_headers, without_policies
-from mixedsched.sites.recorded.coding import decode_body, encode_body
+from mixedsched.sites.recorded.coding import decode_body, decode_text, encode_body
 from mixedsched.sites.recorded.names import origin_of
 from mixedsched.sites.recorded.records import LeftOut, RecordedExchange
 from mixedsched.sites.recorded.selection import is_redirect, redirect_targets
-from mixedsched.sites.site.paths import Local, resolve
+from mixedsched.sites.site.paths import Local, absolute, resolve
 from mixedsched.sites.site.responses import PriorityField, why_unfit
+from mixedsched.units import counted
 
 _POLICY = "content-security-policy"
 _LINK = "link"
@@ -37,24 +38,22 @@ class Copy:
     priority: str = ""  # the response's own `priority` field, "" for none
     rewritten: bool = False  # names of hosts in the body were changed
 
+    @property
+    def is_as_recorded(self) -> bool:
+        """Whether its contents were recorded, and not made up."""
+        return self.source.body_origin == "recorded" or is_redirect(self.source)
+
     @cached_property
     def text(self) -> str:
         """The recorded text, before any rewriting; "" for what is not text."""
-        if not is_text(self.mime) or not self.source.body:
-            return ""
-        body = decode_body(self.source.body, self.source.encoding)
-        if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return body.decode("utf-16", errors="replace")
-        try:
-            return body.decode("utf-8")
-        except UnicodeDecodeError:
-            return body.decode("cp1252", errors="replace")
+        has_text = is_text(self.mime) and self.source.body
+        return decode_text(self.source.body, self.source.encoding) if has_text else ""
 
 
 class Copier:
     """Makes copies. hosts: the site's, its own first. renaming: of recorded origins.
 
-    dropped: how often each field was left out that meant something. left_out, doubled: as in RecordingSummary.
+    dropped: how often each field was left out that meant something. left_out, doubled, notes: as in RecordingSummary.
     """
 
     def __init__(self, hosts: Sequence[str], renaming: Renaming) -> None:
@@ -63,6 +62,15 @@ class Copier:
         self.dropped: Counter[str] = Counter()
         self.left_out: list[LeftOut] = []
         self.doubled = 0
+        self._made_honest = 0  # documents
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        documents = counted(self._made_honest, "document")
+        said = (
+            f"integrity was taken out of {documents} for files that are not what they were: browsers would refuse them"
+        )
+        return (said,) if self._made_honest else ()
 
     def copies(
         self, page: Sequence[RecordedExchange], besides: Sequence[RecordedExchange]
@@ -71,7 +79,7 @@ class Copier:
         kept: dict[tuple[int, str, str], Copy] = {}
         page_copies = self._once(page, kept)
         besides_copies = self._once(besides, kept)
-        changed = {self._url_of(item) for item in kept.values() if item.rewritten}
+        changed = {self._url_of(item) for item in kept.values() if item.rewritten or not item.is_as_recorded}
         return (
             [self._without_promises(item, changed) for item in page_copies],
             [self._without_promises(item, changed) for item in besides_copies],
@@ -107,21 +115,24 @@ class Copier:
         return Copy(item, place.host, place.path, mime, body, headers, _priority_of(item), rewritten)
 
     def _without_promises(self, item: Copy, changed: set[str]) -> Copy:
-        """The copy without promises (`integrity`) of contents that were rewritten: in its header, and in a document."""
+        """The copy without promises (`integrity`) of contents that are not what they were: in its header, and in a document."""
         if not changed:
             return item
+        url = self._url_of(item)
         if _LINK in item.headers:
-            links = [honest_link(link, self._url_of(item), changed) for link in item.headers[_LINK]]
+            links = [
+                with_links(link, str, lambda target: absolute(target, url) in changed) for link in item.headers[_LINK]
+            ]
             item = replace(item, headers={**item.headers, _LINK: links})
         if not item.mime.startswith(_HTML):
             return item
         text = decode_body(item.body, item.source.encoding)
-        base_url = base_of(text.decode("utf-8", "replace"), self._url_of(item))
+        base_url = base_of(text.decode("utf-8", "replace"), url)
         honest = without_stale_integrity(text, base_url, changed)
         if honest == text:
             return item
-        body = encode_body(honest, item.source.encoding, near_bytes=len(item.body))
-        return replace(item, body=body, rewritten=True)
+        self._made_honest += 1
+        return replace(item, body=encode_body(honest, item.source.encoding, near_bytes=len(item.body)))
 
     def _url_of(self, item: Copy) -> str:
         return f"https://{self._hosts[item.host]}{item.path}"

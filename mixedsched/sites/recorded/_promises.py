@@ -1,4 +1,4 @@
-"""Promises of contents (`integrity`) that are broken where a body was rewritten: browsers would refuse the file."""
+"""Promises of contents (`integrity`) that are broken where a body is not what it was: browsers would refuse the file."""
 
 import json
 import re
@@ -12,7 +12,6 @@ _SCRIPT_ENDS = re.compile(rb"</script|\Z", re.IGNORECASE)
 _INTEGRITY = re.compile(rb"""(?<!\s)\s+integrity\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
 _ADDRESS = re.compile(rb"""\s(?:src|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 _IMPORT_MAP = re.compile(rb"""\stype\s*=\s*["']?importmap\b""", re.IGNORECASE)
-_OF_LINK = re.compile(r""";\s*integrity\s*=\s*("[^"]*"|[^\s;,"]+)""", re.IGNORECASE)
 
 IsStale = Callable[[str], bool]  # whether a reference leads to a rewritten body
 
@@ -60,9 +59,3 @@ def _honest_map(text: bytes, is_stale: IsStale) -> bytes:
     if len(kept) == len(promises):
         return text
     return json.dumps({**told, "integrity": kept}).replace("<", "\\u003c").encode()
-
-
-def honest_link(link: str, url: str, changed: Set[str]) -> str:
-    """One link of a `link` field, without a promise of contents that were rewritten. url: of the response."""
-    target = link[1:].partition(">")[0].strip()
-    return _OF_LINK.sub("", link) if absolute(target, url) in changed else link

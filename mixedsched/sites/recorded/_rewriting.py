@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote, unquote_to_bytes
 
+from mixedsched.sites.documents.links import links_in, relations_of, target_of
 from mixedsched.sites.recorded.names import Origin
 from mixedsched.sites.site.paths import absolute
 from mixedsched.sites.site.responses import why_unfit
@@ -32,14 +33,8 @@ _DROPPED = frozenset(
         *("set-cookie", "set-cookie2", "clear-site-data", "alt-svc", "alternate-protocol", "accept-ch", "critical-ch"),
         *("strict-transport-security", "public-key-pins", "public-key-pins-report-only", "expect-ct"),
         *("report-to", "reporting-endpoints", "nel", "content-security-policy-report-only", "refresh"),
-        *(
-            "service-worker-allowed",
-            "proxy-authenticate",
-            "www-authenticate",
-            "authorization",
-            "sourcemap",
-            "x-sourcemap",
-        ),
+        *("service-worker-allowed", "proxy-authenticate", "www-authenticate", "authorization"),
+        *("sourcemap", "x-sourcemap"),
     )
 )
 _POLICY = "content-security-policy"
@@ -47,8 +42,6 @@ _LINK_RELATIONS = frozenset({"preload", "modulepreload", "preconnect", "dns-pref
 _FETCHED_RELATIONS = frozenset({"preload", "modulepreload", "prefetch"})
 _LINK_CHARACTERS = 16_384  # more is not a list of hints
 _REPORTS = re.compile(r"\s*(report-uri|report-to)\b", re.IGNORECASE)
-_RELATION = re.compile(r""";\s*rel\s*=\s*("[^"]*"|[^\s;,"]+)""", re.IGNORECASE)
-_LINK = re.compile(r"""<[^<>]*>(?:[^,"]|"[^"]*")*""")
 
 Headers = dict[str, list[str]]
 
@@ -76,7 +69,7 @@ def fetched_links(lines: Iterable[tuple[str, str]], url: str) -> frozenset[str]:
     lines: as received. url: of the response, to which the links are relative.
     """
     links = (link for name, value in lines if name.strip().lower() == "link" for link in _kept_values("link", value))
-    fetched = [link[1 : link.index(">")].strip() for link in links if _relations(link) & _FETCHED_RELATIONS]
+    fetched = [target_of(link) for link in links if relations_of(link) & _FETCHED_RELATIONS]
     return frozenset(address for target in fetched if (address := absolute(target, url)))
 
 
@@ -88,15 +81,10 @@ def _kept_values(name: str, raw_value: str) -> Sequence[str]:
     if name == "link" and len(value) > _LINK_CHARACTERS:
         return ()
     if name == "link":
-        return [link.strip() for link in _LINK.findall(value) if _relations(link) & _LINK_RELATIONS]
+        return [link for link in links_in(value) if relations_of(link) & _LINK_RELATIONS]
     if name == _POLICY:
         value = "; ".join(part.strip() for part in value.split(";") if part.strip() and not _REPORTS.match(part))
     return (value,) if value else ()
-
-
-def _relations(link: str) -> set[str]:
-    found = _RELATION.search(link)
-    return set(found[1].strip('"').lower().split()) if found else set()
 
 
 _TEXT_TYPES = re.compile(

@@ -1,5 +1,6 @@
 """Bodies as they were sent, the text in them, and text back into a body of about the size that was recorded."""
 
+import codecs
 import gzip
 import zlib
 from collections.abc import Callable, Mapping
@@ -45,6 +46,20 @@ def decode_body(body: bytes, encoding: str | None, limit_bytes: int = DECODED_BY
         return decode(body, coding, limit_bytes)
     except UndecodableError as error:
         raise SiteError(f"a body cannot be decoded as {coding}", why=str(error)) from error
+
+
+def decode_text(body: bytes, encoding: str | None) -> str:
+    """The text of a body as it was sent, line ends as they are: UTF-16 if it begins like that, else UTF-8, else Windows-1252.
+
+    Raises SiteError as decode_body.
+    """
+    plain = decode_body(body, encoding)
+    if plain.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return plain.decode("utf-16", errors="replace")
+    try:
+        return plain.decode("utf-8")
+    except UnicodeDecodeError:
+        return plain.decode("cp1252", errors="replace")
 
 
 def encode_body(text: bytes, encoding: str | None, near_bytes: int | None = None) -> bytes:

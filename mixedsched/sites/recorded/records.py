@@ -65,9 +65,7 @@ class RecordingFacts:
     description: str = ""
     source: str = ""
     licence: str = ""  # of its contents, "" if unknown
-    record: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # facts for people, such as date and browser, as JSON values
+    record: Mapping[str, Any] = field(default_factory=dict)  # for people, such as date and browser, as JSON values
     notes: tuple[str, ...] = ()  # sentences about the load, for the summary
     left_out: tuple[LeftOut, ...] = ()  # what never became an exchange
 

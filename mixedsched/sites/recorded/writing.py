@@ -184,7 +184,7 @@ def write_recording(
         dropped_headers=copier.dropped,
         left_out=(*facts.left_out, *selection.left_out, *copier.left_out),
         doubled=selection.doubled + copier.doubled,
-        notes=(*facts.notes, *selection.notes),
+        notes=(*facts.notes, *selection.notes, *copier.notes),
     )
     make_folder(target, made.fill, is_good=lambda: False)
     return made.summary(target)

@@ -94,14 +94,17 @@ class Site:
     notes: tuple[str, ...] = ()  # what merging could not do
     replay: bool = False  # requests are matched as in a recording, see docs/sites.md
     variants: tuple[SiteVariant, ...] = ()
-    application: Application | None = (
-        None  # what answers in the place of files; the page's resources are not known then
-    )
+    # What answers in the place of files; the page's resources are not known then.
+    application: Application | None = None
 
     @property
     def url(self) -> str:
         """What a browser opens, without a port."""
         return f"https://{self.hosts[0]}{self.entry}"
+
+    def status(self, key: Key) -> int:
+        """The status with which a plain GET is answered."""
+        return self.settings[key].status if key in self.settings else 200
 
 
 def site_name_of(text: str) -> str:

@@ -71,7 +71,7 @@ def test_sites_without_a_ranking_are_shown_and_do_not_count() -> None:
     console.print(render_calibration(result))
     told = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
     assert "(no ranking)" in told
-    assert "fitted median 1.00, 1 sites" in told
+    assert "fitted median 1.00, 1 site;" in told
 
 
 @pytest.mark.parametrize(("sites", "has_interval"), [(5, False), (6, True)])

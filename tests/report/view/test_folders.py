@@ -173,7 +173,7 @@ def test_facts_of_another_shape_are_told_and_break_no_page(changes: dict[str, An
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "odd").mkdir()
     os.mkfifo(tmp_path / "odd" / SUMMARY_NAME)
-    assert only(tmp_path).problem == "summary.json is no file of ours"
+    assert only(tmp_path).problem == "summary.json is not a file of ours"
 
 
 def test_loads_that_are_newer_than_the_verdict_are_noticed(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from mixedsched.model.request import Flag
+from mixedsched.sites.documents.references import document_text
 from mixedsched.sites.har import import_page, pages_of, read_har
 from mixedsched.sites.har._bodies import text_bytes
 from mixedsched.sites.recorded.records import RecordingSummary
+from mixedsched.sites.site import load_built
 from tests.sites.har.hars import PAGE, PARTS, Part, by_url, changed, chrome, entry_of, load, save, sitespeed
 
 
@@ -64,6 +66,24 @@ def test_a_redirect_may_spell_its_target_otherwise(tmp_path: Path, location: str
     assert (document.found_by_url, document.found_how) == ("https://shop.test/old", "redirect")
     summary = written(tmp_path, har)
     assert (summary.url, summary.resources, summary.also_served) == (PAGE, len(PARTS), 1)
+
+
+def test_documents_make_no_promise_of_bodies_that_the_har_lacks(tmp_path: Path) -> None:
+    """Browsers would refuse the ones that are made up at their sizes."""
+    har = chrome()
+    content = entry_of(har, "shop.test/")["response"]["content"]
+    for name, promise in (("style.css", "sha256-x"), ("app.js", "sha256-y")):
+        content["text"] = content["text"].replace(f'{name}"', f'{name}" integrity="{promise}"')
+    assert "sha256-x" in content["text"]
+    assert "sha256-y" in content["text"]
+    del entry_of(har, "app.js")["response"]["content"]["text"]
+    summary = written(tmp_path, har)
+    site = load_built(summary.folder)
+    document = document_text(site, (0, "/"))
+    assert "sha256-x" in document, "the style sheet is what it was"
+    assert "sha256-y" not in document
+    assert summary.rewritten == (), "no name of a host was changed"
+    assert summary.notes[-1].startswith("integrity was taken out of 1 document ")
 
 
 @pytest.mark.parametrize("hop", [True, False])

@@ -106,6 +106,29 @@ def test_integrity_goes_from_style_sheets_whose_text_has_changed(tmp_path: Path,
     assert "sha256-y" in html, "the script is what it was"
 
 
+def test_integrity_goes_from_links_in_headers_to_style_sheets_whose_text_has_changed(tmp_path: Path) -> None:
+    """Browsers would refuse the sheet; what is unchanged keeps its promise, also where it has moved."""
+    links = (
+        '</a.css>; rel=preload; as=style; integrity="sha256-x"; fetchpriority=low, '
+        "<https://cdn.test/b.css>; rel=preload; as=style; integrity=sha256-y, "
+        '<//cdn.test/c.js>; rel=modulepreload; integrity="sha256-z"'
+    )
+    files: dict[tuple[int, str], str | bytes] = {
+        (0, "/"): page(),
+        (0, "/a.css"): "p { background: url(https://cdn.test/d.png) }",
+        (1, "/b.css"): "p { background: url(/d.png) }",
+        (1, "/c.js"): "1",
+        (1, "/d.png"): b"2",
+    }
+    site = site_of(tmp_path, files, responses=[{"match": "/", "headers": {"link": links}}])
+    (sent,) = dict(merged(site, tmp_path / "build").settings[0, "/"].headers)["link"]
+    assert sent == (
+        "<https://shop.test/a.css>; rel=preload; as=style; fetchpriority=low, "
+        "</_host/cdn.test/b.css>; rel=preload; as=style, "
+        '</_host/cdn.test/c.js>; rel=modulepreload; integrity="sha256-z"'
+    )
+
+
 def test_compressed_documents_stay_compressed_and_sizes_are_those_on_the_wire(tmp_path: Path) -> None:
     filler = "".join(f"<p>paragraph {number}" for number in range(200))
     files: dict[tuple[int, str], str | bytes] = {
@@ -158,6 +181,20 @@ def test_links_to_other_pages_are_none_of_that(tmp_path: Path) -> None:
     script = 'note("//cdn.test.example/x", "//my-cdn.test")'
     site = site_of(tmp_path, {(0, "/"): page(body=body), (0, "/a.js"): script})
     assert merged(site, tmp_path / "build").notes == ()
+
+
+def test_header_fields_are_reported_where_they_still_name_a_host_as_they_are_sent(tmp_path: Path) -> None:
+    """A policy for hosts that are gone is not sent, and links are followed, but not the candidates in them."""
+    policy, link = "img-src https://cdn.test", "<https://cdn.test/a.png>; rel=preload; as=image"
+    headers = {"content-security-policy": policy, "link": link}
+    files: dict[tuple[int, str], str | bytes] = {(0, "/"): page(), (1, "/a.png"): b"1"}
+    site = site_of(tmp_path / "one", files, responses=[{"match": "/", "headers": headers}])
+    assert merged(site, tmp_path / "build").notes == ()
+    headers["link"] += '; imagesrcset="https://cdn.test/a.png 2x"'
+    site = site_of(tmp_path / "two", files, responses=[{"match": "/", "headers": headers}])
+    assert [note.partition(":")[0] for note in merged(site, tmp_path / "build").notes] == [
+        "shop.test/ still names cdn.test"
+    ]
 
 
 def test_paths_that_are_taken_are_left_alone(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from aioquic.quic.configuration import QuicConfiguration
 from pydantic import TypeAdapter
 
-from mixedsched.cli._serve_log import TextLog, explain_text
+from mixedsched.cli._text_log import TextLog, explain_text
 from mixedsched.core.h3.events import SessionEvents
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.errors import UsageError
@@ -308,12 +308,13 @@ def test_a_log_that_cannot_be_written_any_more_is_given_up(capsys: pytest.Captur
     assert capsys.readouterr().err == "the log ends here: No space left on device\n"
 
 
-def test_an_address_in_brackets_is_told_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("path", ["/", f"/{'long/' * 40}"])
+def test_an_address_in_brackets_is_told_as_it_is_on_one_line(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     facts = ServerFacts(
-        listening="[fd00::1]:4433", spki_sha256="x", site="shop", url="https://[fd00::1]:4433/", hosts=("shop.test",),
+        listening="[fd00::1]:4433", spki_sha256="x", site="shop", url=f"https://[fd00::1]:4433{path}", hosts=("shop.test",),
         connections=1, across_connections=False, scheme="eps", mapping=None, workers=1, gso=False,
         receive_buffer_bytes=10_000_000, send_buffer_bytes=10_000_000,
     )  # fmt: skip
     TextLog(None).listening(facts)
     assert "on UDP [fd00::1]:4433" in (told := capsys.readouterr().out)
-    assert "open https://[fd00::1]:4433/ in Chromium" in told
+    assert f"open https://[fd00::1]:4433{path} in Chromium" in told

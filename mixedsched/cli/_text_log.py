@@ -1,4 +1,4 @@
-"""The log of `serve` for people: how to visit the site, a line for each request, and `--explain`."""
+"""The log of `serve` and `edge` for people: how to visit the site, a line for each request, and `--explain`."""
 
 from collections import Counter
 
@@ -24,8 +24,9 @@ class TextLog(ServerLog):
 
     def listening(self, facts: ServerFacts) -> None:
         where = facts.listening
-        out.print(f"serving [bold]{shown(facts.site)}[/] with [bold]{shown(facts.scheme)}[/] on UDP {shown(where)}")
-        out.print(f"open {shown(facts.url)} in Chromium with")
+        what = f"[bold]{shown(facts.site)}[/] with [bold]{shown(facts.scheme)}[/]"
+        out.print(f"serving {what} on UDP {shown(where)}", soft_wrap=True)
+        out.print(f"open {shown(facts.url)} in Chromium with", soft_wrap=True)
         rules = ", ".join(f"MAP {name} {where}" for name in facts.hosts)
         out.print(
             "  --user-data-dir=$(mktemp -d) --origin-to-force-quic-on=* "
