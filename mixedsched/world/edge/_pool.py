@@ -131,9 +131,12 @@ class OriginPool:
                     self._busy[stream] = None
                     waiter.connected(stream)
             elif self._idle:
+                connection, _ = self._idle.popitem()
+                if connection.is_stale:
+                    connection.close()
+                    continue
                 waiter = self._queue.pop()
                 assert waiter is not None
-                connection, _ = self._idle.popitem()
                 self._use(connection, waiter)
             else:
                 break
