@@ -33,6 +33,7 @@ from mixedsched.world.emulator.awake import processors_to_keep_awake
 from mixedsched.world.emulator.backend import RELAY, Backend, LinkInUse, open_backend
 from mixedsched.world.server.running import MemorySettings
 from mixedsched.world.servers import RunningProgram
+from mixedsched.world.system.loops import first_of
 from mixedsched.world.system.precedence import Precedence, browser_courtesy, kernel_release
 
 LIMIT_SLACK_S = 40.0  # a page that still loads so long before the limit is scored as it is, and not trusted
@@ -157,11 +158,11 @@ class Lab:
             loaded = await self._load(run, server, link_seed)
             run = replace(loaded.run, cost_s=round(time.monotonic() - started, 3))
             if not server.process.is_alive:
-                complaint = await server.process.complaint()
+                stopped = await _stopped(arm, server)
                 if not isinstance(server, RunningProgram):
-                    raise MixedschedError(f"the server for {arm} has stopped", why=complaint)
+                    raise stopped
                 await self._start_server(arm)  # for the next attempt
-                return replace(run, status=RunStatus.FAILED, reason=f"server: {complaint}")
+                return replace(run, status=RunStatus.FAILED, reason=f"server: {stopped.why}")
             if loaded.load is None:
                 return run
             return self._judged(replace(run, page_load=loaded.load.to_dict()), loaded.load, loaded.seen)
@@ -175,7 +176,7 @@ class Lab:
         waits = Waits({"server": pid_that_waits(server), "worker": self._runner.worker_pid})
         async with self._backend.link(server.address, link_seed, self._packet_log(run)) as link:
             try:
-                load = await self._runner.run(self._job(server, link))
+                load = await self._browse(server, link)
             except PageLoadFailed as error:
                 status, reason = RunStatus.FAILED, f"{error.reason}: {error.detail}"
         if load is None and not link.counters:
@@ -191,6 +192,14 @@ class Lab:
             run, status=status, reason=reason, placements=placements, relay=link.counters, waited_ms=waits.so_far_ms()
         )
         return _Loaded(run, seen, load)
+
+    async def _browse(self, server: ArmServer, link: LinkInUse) -> BrowserLoad:
+        """Raises PageLoadFailed, also once the server has ended: the browser would wait for it until its time is over."""
+        load: BrowserLoad | None
+        load, _ = await first_of(self._runner.run(self._job(server, link)), server.process.ended())
+        if load is None:
+            raise PageLoadFailed("server_died", "it has ended meanwhile")
+        return load
 
     def _seen(self, arm: str, server: ArmServer) -> ServerView:
         """The server's log since it was last read: entries of connections that are new since then."""
@@ -221,7 +230,9 @@ class Lab:
         async def visit(server: ArmServer, number: int) -> None:
             async with self._backend.link(server.address, number, None) as link:
                 with contextlib.suppress(PageLoadFailed):
-                    await self._runner.run(self._job(server, link))
+                    await self._browse(server, link)
+            if not server.process.is_alive:
+                raise await _stopped(arm.label, server)
 
         try:
             await teach(memory, lambda: self._server(arm, teaching), visit, self._say)
@@ -282,6 +293,10 @@ class Lab:
         expected = expected_connections(site) if site.application is None else None
         reason = why_invalid(LoadEvidence(load, site.hosts, expected, log, run.relay, seen, sizes))
         return replace(run, status=RunStatus.INVALID, reason=reason) if reason else run
+
+
+async def _stopped(label: str, server: ArmServer) -> MixedschedError:
+    return MixedschedError(f"the server for {label} has stopped", why=await server.process.complaint())
 
 
 def _declared_heroes(site: Site) -> tuple[str, ...]:

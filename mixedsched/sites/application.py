@@ -1,5 +1,6 @@
 """Running applications as sites: the address is asked once, so that what cannot be measured is said before work starts."""
 
+import contextlib
 import hashlib
 import http.client
 import ipaddress
@@ -7,6 +8,7 @@ import re
 import socket
 import ssl
 import string
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +26,7 @@ from mixedsched.world.edge.settings import OriginAddress
 
 HOST_OF_NUMBERS = "localhost"  # as which browsers know an application that has an IP address only
 ANSWER_S = 60.0  # development servers build a page when it is first asked for
+LOOK_S = 5.0  # at a page that goes on for longer, as one that is streamed may
 _LOOKED_AT_BYTES = 256 * 1024
 _INPUT = re.compile(rb"<input\b[^>]*", re.IGNORECASE)
 _PASSWORD = re.compile(rb"""\btype\s*=\s*["']?password\b""", re.IGNORECASE)
@@ -147,10 +150,11 @@ def _asked(parts: SplitResult, application: Application, path: str) -> _Answer:
         connection = http.client.HTTPConnection(address.host, address.port, timeout=ANSWER_S)
     try:
         connection.connect()
+        sock: socket.socket = connection.sock  # which the connection forgets where the answer ends with it
         connection.request("GET", path, headers={"Host": application.authority, **_ASKING})
         response = connection.getresponse()
         fields = {name.lower(): value for name, value in response.getheaders()}
-        return _Answer(response.status, fields, response.read1(_LOOKED_AT_BYTES))
+        return _Answer(response.status, fields, _beginning(response, sock))
     except ssl.SSLCertVerificationError as error:
         raise SiteError(
             f"the certificate of {application.origin} is not trusted",
@@ -175,6 +179,19 @@ def _asked(parts: SplitResult, application: Application, path: str) -> _Answer:
         ) from error
     finally:
         connection.close()
+
+
+def _beginning(response: http.client.HTTPResponse, sock: socket.socket) -> bytes:
+    """Of the body: what is looked at, as far as it comes in time."""
+    begun, end_s = b"", time.monotonic() + LOOK_S
+    with contextlib.suppress(OSError, http.client.HTTPException):  # it is asked for a warning only
+        while (left_s := end_s - time.monotonic()) > 0 and (left_bytes := _LOOKED_AT_BYTES - len(begun)):
+            sock.settimeout(left_s)
+            piece = response.read1(left_bytes)
+            if not piece:
+                break
+            begun += piece
+    return begun
 
 
 def _require_page(address: str, answer: _Answer) -> None:

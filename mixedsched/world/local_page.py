@@ -97,7 +97,8 @@ class Guard:
             origins = [value.decode("latin-1").lower() for value in headers.get(b"origin", [])]
             if origins != [f"http://{hosts[0].decode('latin-1').lower()}"]:
                 return 403, "Only the page itself may ask for that."
-            lengths = headers.get(b"content-length", [])
+            # In chunks a body is as long as they are, whatever it announces (RFC 9112 section 6.3).
+            lengths = [] if b"transfer-encoding" in headers else headers.get(b"content-length", [])
             if len(lengths) != 1 or not lengths[0].isdigit() or int(lengths[0]) > _FORM_BYTES_MOST:
                 return 413, "That is too much."
         return 200, ""

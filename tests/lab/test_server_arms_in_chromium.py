@@ -18,6 +18,7 @@ from mixedsched.lab.plan import arm_of
 from mixedsched.report.compare import write_comparison
 from mixedsched.sites.opening import open_site
 from mixedsched.world import catalog
+from mixedsched.world.browser.pageload import PageLoadJob
 from tests.small_site import write_small_site
 from tests.world.servers.sites import installed
 
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.usefixtures("chromium")
 
 OTHERS = ("gtlsserver", "caddy")
 LINK = "fiber"
+NEVER_HANGS_S = 60.0
 
 
 @pytest.mark.usefixtures("unhurried")
@@ -46,6 +48,28 @@ def test_servers_of_other_people_are_arms_like_ours(tmp_path: Path) -> None:
     notes = ("@caddy: something is different",)
     write_comparison(found.comparison, found.runs, {**found.facts.to_dict(), "server_notes": notes}, report)
     assert notes[0] in report.read_text()
+
+
+def test_a_load_ends_with_its_server_however_long_the_browser_would_wait_for_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed("quic-go")
+    site = open_site(str(write_small_site(tmp_path / "small")), None, lambda _: None)
+    arm = arm_of("@quic-go")
+    setup = LabSetup(catalog.load_profile(LINK), "mobile", {arm.label: site}, metrics=QUICK_METRICS)
+
+    async def load() -> Run:
+        async with Lab(setup, [arm], tmp_path) as lab:
+
+            async def wait_for_ever(_job: PageLoadJob) -> None:
+                os.kill(lab._servers[arm.label].pid, signal.SIGKILL)
+                await asyncio.Event().wait()
+
+            monkeypatch.setattr(lab._runner, "run", wait_for_ever)
+            loading = lab.run(arm=arm.label, block=1, attempt=1, position=0, link_seed=1)
+            return await asyncio.wait_for(loading, NEVER_HANGS_S)
+
+    assert asyncio.run(load()).reason.startswith("server: @quic-go has stopped by itself: signal 9")
 
 
 def test_a_server_that_dies_voids_its_load_with_its_last_words_and_is_started_again(tmp_path: Path) -> None:

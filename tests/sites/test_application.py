@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from mixedsched.core.h3.certificate import make_certificate
 from mixedsched.errors import ExitCode, MixedschedError
+from mixedsched.sites import application
 from mixedsched.sites.application import LiveOptions, asks_for_password, open_application
 from mixedsched.sites.site import site_digest
 from tests.live_app import LiveApp, live_app
@@ -106,20 +108,48 @@ def test_what_is_no_address_of_this_machine_is_misused(address: str) -> None:
 
 
 @contextmanager
-def something_else(answer: bytes) -> Iterator[int]:
-    """The port of a server that says this to whoever connects."""
+def something_else(*answer: bytes, stays: bool = False) -> Iterator[int]:
+    """The port of a server that says this to whoever connects, in pieces with pauses. stays: it does not end the answer."""
+    is_over = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             connection, _ = server.accept()
             with connection:
                 connection.recv(1000)
-                connection.sendall(answer)
+                for piece in answer:
+                    connection.sendall(piece)
+                    time.sleep(0.2)
+                if stays:
+                    is_over.wait()
 
         thread = threading.Thread(target=serve)
         thread.start()
         yield server.getsockname()[1]
+        is_over.set()
         thread.join()
+
+
+PAGE = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<!doctype html>",
+    b"<form><input name=p ",
+    b"type=password></form>",
+)
+
+
+def test_a_page_is_looked_at_to_its_end_however_many_pieces_it_comes_in() -> None:
+    said: list[str] = []
+    with something_else(*PAGE) as port:
+        open_application(f"http://localhost:{port}/", PLAIN, said.append)
+    assert len(said) == 1
+
+
+def test_of_a_page_that_does_not_end_is_looked_at_what_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(application, "LOOK_S", 0.5)
+    said: list[str] = []
+    with something_else(b"".join(PAGE), stays=True) as port:
+        open_application(f"http://localhost:{port}/", PLAIN, said.append)
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize("answer", [b"220 mail.example ESMTP\r\n", b"\x15\x03\x01\x00\x02\x02\x46", b""])

@@ -17,7 +17,7 @@ from mixedsched.errors import MissingPartError
 from mixedsched.world import places
 from mixedsched.world.npm import packages_are_current
 from mixedsched.world.places import RUNNER
-from mixedsched.world.system.programs import run_to_end
+from mixedsched.world.system.programs import run_program
 
 FOLDER_NAME = "browser"  # of Chrome for Testing
 NOTE_NAME = "browser.json"  # its record
@@ -184,7 +184,7 @@ def find_node() -> Path:
     path = shutil.which("node")
     if path is None:
         raise MissingPartError("Node.js is missing", why="no `node` in the PATH", fix=_NODE_FIX)
-    said = run_to_end([path, "--version"], _NODE_LIMIT_S)
+    said = run_program([path, "--version"], _NODE_LIMIT_S)
     version = said.output.strip() or said.complaint
     match = re.match(r"v(\d+)\.", version)
     if match is None or int(match.group(1)) < NODE_MAJOR_MIN:

@@ -42,7 +42,7 @@ class PageLoadFailed(MixedschedError):  # noqa: N818 -- it says what happened to
 
     reason: for machines; one of timeout, chrome_start, chrome_died, firefox_start, firefox_died, film_too_large, page_crashed,
     runtime_error:CODE (Lighthouse's), navigation:CODE, metric_missing:NAME, bad_job, internal, and, from our side,
-    worker_died, worker_silent, bad_answer. detail: for people.
+    server_died, worker_died, worker_silent, bad_answer. detail: for people.
     """
 
     def __init__(self, reason: str, detail: str) -> None:

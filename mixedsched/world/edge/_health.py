@@ -8,15 +8,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
-from mixedsched.world.edge.settings import PAUSE_MAX_S
+from mixedsched.world.edge.settings import longer_pause_s
 
 if TYPE_CHECKING:
     from mixedsched.world.edge._pool import OriginPool
 
 _log = logging.getLogger(__name__)
 
-EVERY_S = 5.0  # while it is healthy
-PAUSE_MIN_S = 0.1  # while it is not, at first: doubled each time, up to PAUSE_MAX_S
 LIMIT_S = 5.0  # for the whole answer, from when the request is sent
 
 
@@ -24,10 +22,10 @@ class HealthCheck:
     """A Waiter for the pool and OriginEvents for its connection, one request at a time. Stop it at the end.
 
     The origin is healthy if it answers with a status below 500 in time. While it is not, the pool refuses requests at once, and
-    the pauses between checks grow. passed, failures: checks so far.
+    the pauses between checks grow. every_s: between them while it is. passed, failures: checks so far.
     """
 
-    def __init__(self, pool: OriginPool, path: str, host: str, every_s: float = EVERY_S) -> None:
+    def __init__(self, pool: OriginPool, path: str, host: str, every_s: float) -> None:
         self.client, self.urgency = "", 0
         self.request = OriginRequest("GET", path, [(b"host", host.encode())], None, has_body=False)
         self.passed = self.failures = 0
@@ -107,7 +105,7 @@ class HealthCheck:
                 _log.warning("the origin is healthy again")
         else:
             self.failures += 1
-            self._pause_s = min(PAUSE_MAX_S, max(PAUSE_MIN_S, 2 * self._pause_s))
+            self._pause_s = longer_pause_s(self._pause_s)
             self._pool.sick = OriginFault(503, f"the origin is unhealthy: {why}")
             if was_healthy:
                 _log.warning("%s", self._pool.sick.why)

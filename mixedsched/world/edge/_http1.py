@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import math
 import os
+import select
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -117,6 +118,17 @@ class Http1Connection(asyncio.BufferedProtocol):
     def cancel(self) -> None:
         self._events = None
         self.close()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether something has come since it was used, or the end, that the event loop has not told yet: what is asked over it
+        now would get that for an answer. (Over a new one with TLS come tickets for later sessions.)
+        """
+        if not self.was_used or self._transport is None:
+            return False
+        look = select.poll()
+        look.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(look.poll(0))
 
     def retire(self) -> None:
         """It is idle, and must not be given another request until its transport says that it is gone."""

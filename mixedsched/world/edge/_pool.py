@@ -14,11 +14,9 @@ from mixedsched.world.edge._http1 import Http1Connection
 from mixedsched.world.edge._http2 import Http2Connection, Http2Stream
 from mixedsched.world.edge._origin import OriginEvents, OriginFault, OriginRequest, OriginStream
 from mixedsched.world.edge._queue import FairQueue
-from mixedsched.world.edge.settings import PAUSE_MAX_S, OriginAddress, OriginLimits
+from mixedsched.world.edge.settings import OriginAddress, OriginLimits, longer_pause_s
 
 _log = logging.getLogger(__name__)
-
-PAUSE_MIN_S = 0.1  # before an origin that could not be reached is tried again, at first
 
 
 class Waiter(Protocol):
@@ -133,9 +131,12 @@ class OriginPool:
                     self._busy[stream] = None
                     waiter.connected(stream)
             elif self._idle:
+                connection, _ = self._idle.popitem()
+                if connection.is_stale:
+                    connection.close()
+                    continue
                 waiter = self._queue.pop()
                 assert waiter is not None
-                connection, _ = self._idle.popitem()
                 self._use(connection, waiter)
             else:
                 break
@@ -246,7 +247,7 @@ class OriginPool:
             _log.warning("%s", fault.why)
         self.fault = None if self._is_heard else fault
         if self._trial is None:
-            self._pause_s = min(PAUSE_MAX_S, max(PAUSE_MIN_S, 2 * self._pause_s))
+            self._pause_s = longer_pause_s(self._pause_s)
             self._trial = self._loop.call_later(self._pause_s, self._try_again)
         while (waiter := self._queue.pop()) is not None:
             waiter.events.failed(fault)

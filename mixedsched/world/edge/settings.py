@@ -11,7 +11,8 @@ from mixedsched.errors import UsageError
 from mixedsched.world.server.running import MemorySettings, ServerFacts, WorkerInput
 from mixedsched.world.server.settings import ServerSettings
 
-PAUSE_MAX_S = 5.0  # at most between two tries of an origin that cannot be reached
+# Between two tries of an origin that cannot be reached, or two health checks of one that is not well: doubled each time.
+PAUSE_MIN_S, PAUSE_MAX_S = 0.1, 5.0
 _DEFAULT_PORTS = {"http": 80, "https": 443, "h2c": 80}
 
 
@@ -50,6 +51,11 @@ class OriginAddress:
         return cls(
             text, parts.scheme == "https", parts.scheme == "h2c", parts.hostname, port or _DEFAULT_PORTS[parts.scheme]
         )
+
+
+def longer_pause_s(pause_s: float) -> float:
+    """The pause behind one more failure. pause_s: the one before; 0 for none."""
+    return min(PAUSE_MAX_S, max(PAUSE_MIN_S, 2 * pause_s))
 
 
 def served_name(text: str) -> str:

@@ -33,6 +33,7 @@ from mixedsched.world.emulator.kernel.registry import (
 )
 from mixedsched.world.emulator.kernel.testbed import TestbedBackend
 from mixedsched.world.system.json_lines import raise_error_in, say, say_error
+from mixedsched.world.system.loops import first_of
 
 _STOP_LIMIT_S = 15.0
 
@@ -224,12 +225,9 @@ async def keep(settings: dict[str, Any]) -> None:
             say({"standing": asdict(lab)})
             _let_go_of_terminal()
             assert isinstance(backend, TestbedBackend)
-            told_to, ended = asyncio.create_task(told.wait()), asyncio.create_task(backend.ended())
-            await asyncio.wait([told_to, ended], return_when=asyncio.FIRST_COMPLETED)
-            if not told_to.done():
-                _write(_ended_file(), EndedLab(backend.name, profile.name, str(ended.result())))
-            told_to.cancel()
-            ended.cancel()
+            was_told, why = await first_of(told.wait(), backend.ended())
+            if not was_told:
+                _write(_ended_file(), EndedLab(backend.name, profile.name, str(why)))
 
 
 def _let_go_of_terminal() -> None:

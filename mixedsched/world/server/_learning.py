@@ -90,7 +90,7 @@ class Learning:
             return
         with contextlib.suppress(queue.Full):
             self._visits.put_nowait(_STOP)
-        self._thread.join(2.0)
+        self._thread.join(STOP_S)
 
     def _plan_for(self, path: str, network: SeenNetwork) -> OrderPlan | None:
         state = self._states.get(page_path(path))

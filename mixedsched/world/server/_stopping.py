@@ -1,4 +1,4 @@
-"""When a server is to stop, and waiting for whichever comes first; and what the parent of several workers tells them."""
+"""When a server is to stop, and what the parent of several workers tells them."""
 
 import asyncio
 import json
@@ -53,16 +53,3 @@ class StopSignal:
                     self.asked.set()
                 else:
                     self._orders[order]()
-
-
-async def first_of(*coroutines: object) -> None:
-    """Wait until one of them is done, and cancel the others. Raises what the first one raises."""
-    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]  # type: ignore[call-overload]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

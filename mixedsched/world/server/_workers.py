@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from mixedsched.core.h3.certificate import Certificate
 from mixedsched.core.h3.exchange import ServedRequest
 from mixedsched.errors import MixedschedError
-from mixedsched.world.server._stopping import PAUSE, READ, STOP, StopSignal, first_of
+from mixedsched.world.server._stopping import PAUSE, READ, STOP, StopSignal
 from mixedsched.world.server.handover import Handover
 from mixedsched.world.server.log import ServerLog
 from mixedsched.world.server.running import FACTS, ConnectionRecord, WorkerInput
@@ -25,6 +25,7 @@ from mixedsched.world.server.schedule import ScheduleInterval
 from mixedsched.world.server.service import Service, open_sockets
 from mixedsched.world.server.takeover import HeldPort
 from mixedsched.world.system.children import Child
+from mixedsched.world.system.loops import first_of
 
 _INTERVAL = TypeAdapter(ScheduleInterval)
 _STOP_SLACK_S = 3.0  # that a worker may take to stop, beyond the grace of its clients, before it is killed

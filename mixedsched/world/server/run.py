@@ -17,7 +17,7 @@ from mixedsched.core.h3.response import Responder
 from mixedsched.world.server._endpoint import Endpoint
 from mixedsched.world.server._files import SiteFiles
 from mixedsched.world.server._learning import background_learner, learning_of, say
-from mixedsched.world.server._stopping import PAUSE, READ, StopSignal, first_of
+from mixedsched.world.server._stopping import PAUSE, READ, StopSignal
 from mixedsched.world.server._workers import run_workers
 from mixedsched.world.server.beacons import BeaconFiles
 from mixedsched.world.server.handover import Handover
@@ -26,6 +26,7 @@ from mixedsched.world.server.running import INPUT, ServerFacts, ServerInput, Wor
 from mixedsched.world.server.service import Service, open_sockets
 from mixedsched.world.server.settings import ServerSettings
 from mixedsched.world.server.takeover import HeldPort
+from mixedsched.world.system.loops import first_of
 from mixedsched.world.system.udp import buffer_sizes, host_and_port
 
 _log = logging.getLogger(__name__)

@@ -5,7 +5,6 @@ import os
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 
 from mixedsched.errors import ExitCode, MixedschedError
 from mixedsched.world.servers._certificates import write_certificate
-from mixedsched.world.servers._listening import binds_udp, free_port
+from mixedsched.world.servers._listening import binds_udp, free_port, is_taken
 from mixedsched.world.servers.answers import answers_of
 from mixedsched.world.servers.catalog import read_choice
 from mixedsched.world.servers.kind import Launch, Order
@@ -111,7 +110,7 @@ def _started(given: ProgramInput) -> Iterator[tuple[_Server, ProgramFacts]]:
             words = server.last_words()
         finally:
             server.stop()
-        if given.port or not _is_taken(given.host, port):
+        if given.port or not is_taken(given.host, port):
             break
     raise MixedschedError(
         f"{given.spec} did not start", why=words, fix="`mixedsched servers` tells what is known of it"
@@ -125,16 +124,6 @@ def _listens(server: _Server, port: int) -> bool:
         if binds_udp(server.pid, port):
             return server.is_alive
         time.sleep(0.01)
-    return False
-
-
-def _is_taken(host: str, port: int) -> bool:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return True
     return False
 
 

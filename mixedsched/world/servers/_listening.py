@@ -1,20 +1,28 @@
-"""UDP ports: free ones, and whether a process has bound one."""
+"""UDP ports: free ones, those that are taken, and whether a process has bound one."""
 
 import contextlib
 import re
-import socket
 from pathlib import Path
+
+from mixedsched.world.system.udp import open_udp_socket
 
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 
 
 def free_port(host: str) -> int:
     """A UDP port that is free now."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.bind((host, 0))
+    with open_udp_socket(host) as probe:
         port: int = probe.getsockname()[1]
         return port
+
+
+def is_taken(host: str, port: int) -> bool:
+    """Whether this UDP port cannot be had."""
+    try:
+        open_udp_socket(host, port).close()
+    except OSError:
+        return True
+    return False
 
 
 def binds_udp(pid: int, port: int) -> bool:

@@ -6,7 +6,7 @@ import re
 import subprocess
 
 from mixedsched.world.servers.kind import Program, Version
-from mixedsched.world.system.programs import find_program, run_to_end
+from mixedsched.world.system.programs import find_program, run_program
 
 _LIMIT_S = 10.0
 
@@ -38,9 +38,9 @@ def number_in(text: str, pattern: str) -> str | None:
 def packaged_version(program: Program) -> Version:
     """The upstream version of the distribution's package that a program belongs to; else "unknown", with a fingerprint."""
     if find_program("dpkg-query") is not None:
-        owner = run_to_end(["dpkg-query", "--search", program.path.resolve()], _LIMIT_S).output.partition(":")[0]
+        owner = run_program(["dpkg-query", "--search", program.path.resolve()], _LIMIT_S).output.partition(":")[0]
         if owner:
-            version = run_to_end(["dpkg-query", "--show", "--showformat", "${Version}", owner], _LIMIT_S).output
+            version = run_program(["dpkg-query", "--show", "--showformat", "${Version}", owner], _LIMIT_S).output
             if number := number_in(version, r"^(?:\d+:)?(\d+(?:\.\d+)*)"):
                 return Version(number)
     try:

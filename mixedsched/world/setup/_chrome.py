@@ -21,7 +21,7 @@ from mixedsched.world import places
 from mixedsched.world.browser.find import FOLDER_NAME, OwnBrowser, own_browser, remove_note, write_note
 from mixedsched.world.places import locked
 from mixedsched.world.setup._part import SetupObserver
-from mixedsched.world.system.programs import run_to_end
+from mixedsched.world.system.programs import run_program
 
 _HELPER = "chrome-for-testing.mjs"
 _HELPER_LIMIT_S = 600.0
@@ -153,7 +153,7 @@ def _is_sound(archive: Path) -> bool:
 
 def _ask_helper(node: Path, runner: Path, order: dict[str, Any], lock: int) -> dict[str, Any]:
     """Run the lighthouse-runner's program for this. It holds the lock, too, in case we are killed."""
-    done = run_to_end([node, runner / _HELPER, json.dumps(order)], _HELPER_LIMIT_S, pass_fds=(lock,))
+    done = run_program([node, runner / _HELPER, json.dumps(order)], _HELPER_LIMIT_S, pass_fds=(lock,))
     if done.complaint:
         raise MissingPartError(
             "Chrome for Testing could not be unpacked",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mixedsched.errors import MissingPartError
 from mixedsched.world.browser import sandbox
-from mixedsched.world.system.programs import run_to_end
+from mixedsched.world.system.programs import run_program
 
 _LIMIT_S = 60.0
 _NOT_FOUND = re.compile(r"^\s*(\S+) => not found", re.MULTILINE)
@@ -40,7 +40,7 @@ def missing_libraries(program: Path) -> list[str]:
     ldd = shutil.which("ldd")
     if ldd is None:
         return []
-    return sorted(set(_NOT_FOUND.findall(run_to_end([ldd, program], _LIMIT_S).output)))
+    return sorted(set(_NOT_FOUND.findall(run_program([ldd, program], _LIMIT_S).output)))
 
 
 def _libraries_fix(libraries: Sequence[str]) -> str:
@@ -53,7 +53,7 @@ def _libraries_fix(libraries: Sequence[str]) -> str:
 
 def _package(name: str) -> str:
     """The package's name in this release."""
-    known = run_to_end(["apt-cache", "pkgnames", name], _LIMIT_S).output.split()
+    known = run_program(["apt-cache", "pkgnames", name], _LIMIT_S).output.split()
     return f"{name}t64" if f"{name}t64" in known else name
 
 
@@ -69,4 +69,4 @@ def _complaint(program: Path) -> str:
             "--dump-dom",
             "about:blank",
         ]
-        return run_to_end(command, _LIMIT_S).complaint
+        return run_program(command, _LIMIT_S).complaint

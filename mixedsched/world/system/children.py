@@ -122,6 +122,10 @@ class Child:
             if not self._lines and not self.has_ended:
                 await self._news.wait()
 
+    async def ended(self) -> None:
+        """Wait until it has ended."""
+        await self._process.wait()
+
     async def complaint(self) -> str:
         """The end of what it wrote on standard error, once it has ended."""
         await self._complaint_reader

@@ -1,8 +1,8 @@
-"""Asynchronous work from code that is not, wherever that runs."""
+"""Asynchronous work: the first of several to be done, and running it from code that is not asynchronous, wherever that runs."""
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from concurrent.futures import Future
 from threading import Thread
 from typing import Any, TypeVar
@@ -10,6 +10,21 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 _START_S = 5.0  # more than any thread needs to start
 _LOOK_S = 1.0  # how long Ctrl-C may go unseen
+
+
+async def first_of(*works: Awaitable[Any]) -> list[Any]:
+    """Wait until one of them is done, then cancel the others and wait until they have ended, too.
+
+    Returns what each has brought, None for those that were cancelled. Raises what the first one raises.
+    """
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return [task.result() if task.done() else None for task in tasks]
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:

@@ -35,7 +35,7 @@ class Ended:
     """Why it failed: the end of its standard error, or what happened to it. Empty if all went well."""
 
 
-def run_to_end(
+def run_program(
     words: Sequence[Any], limit_s: float, *, told: str = "", folder: Path | None = None, pass_fds: Sequence[int] = ()
 ) -> Ended:
     """Run a command; it is killed after limit_s. Its messages are English. told: its standard input. folder: its place."""

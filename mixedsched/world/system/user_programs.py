@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mixedsched.world.system.loops import first_of
 from mixedsched.world.system.programs import find_program
 
 SIGNALLED = 128  # what a shell adds to the number of the signal that ended a command
@@ -71,13 +72,11 @@ async def run_command(words: Sequence[str], environment: Mapping[str, str], stop
     process = await asyncio.create_subprocess_exec(
         *ends_with_us(), *words, env={**os.environ, **environment}, process_group=0 if is_apart else None
     )
-    ended, asked = asyncio.create_task(process.wait()), asyncio.create_task(stop.wait())
     try:
-        await asyncio.wait((ended, asked), return_when=asyncio.FIRST_COMPLETED)
+        await first_of(process.wait(), stop.wait())
     finally:
-        asked.cancel()
         await end_program(process, is_apart=is_apart)
-        await ended
+        await process.wait()
     assert process.returncode is not None
     return process.returncode if process.returncode >= 0 else SIGNALLED - process.returncode
 

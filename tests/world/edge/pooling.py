@@ -15,7 +15,8 @@ class Asking:
     def __init__(self, upgrade: str | None = None) -> None:
         self.request = OriginRequest("GET", "/", [(b"host", b"x.test")], None, has_body=False, upgrade=upgrade)
         self.stream: OriginStream | None = None
-        self.is_begun, self.is_failed = asyncio.Event(), asyncio.Event()
+        self.body = b""
+        self.is_begun, self.is_over, self.is_failed = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @property
     def events(self) -> Asking:
@@ -27,9 +28,14 @@ class Asking:
 
     def informed(self, *_: object) -> None: ...
     def answered(self, *_: object, has_body: bool) -> None: ...
-    def received(self, _: bytes) -> None: ...
-    def ended(self, _: object) -> None: ...
     def writable(self, *, now: bool) -> None: ...
+
+    def received(self, data: bytes) -> None:
+        self.body += data
+
+    def ended(self, _: object) -> None:
+        self.is_over.set()
+
     def failed(self, _: OriginFault) -> None:
         self.is_failed.set()
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from mixedsched.world.edge import _pool
+from mixedsched.world.edge import settings
 from mixedsched.world.edge._http1 import Http1Connection
 from mixedsched.world.edge._http2 import Http2Connection
 from mixedsched.world.edge._pool import OriginPool
@@ -50,7 +50,7 @@ def test_what_finds_no_connection_fails_and_others_use_those_that_there_are(path
 
 def test_a_connection_that_is_there_ends_the_pause_behind_one_that_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PAUSE_MIN_S", "PAUSE_MAX_S"):
-        monkeypatch.setattr(_pool, name, 10 * LIMIT_S)
+        monkeypatch.setattr(settings, name, 10 * LIMIT_S)
     opened = OriginPool._open
     is_refused = iter([True, False, False])
 

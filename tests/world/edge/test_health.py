@@ -75,7 +75,7 @@ def test_a_check_that_finds_no_connection_tells_nothing_of_an_origin_that_answer
     async def test() -> None:
         pool = MagicMock(fault=fault, sick=None)
         pool.check.side_effect = lambda waiter: waiter.failed(OriginFault(502, "no connection"))
-        check = HealthCheck(pool, "/health", "x.test")
+        check = HealthCheck(pool, "/health", "x.test", every_s=5.0)
         await asyncio.sleep(0)
         assert pool.check.called
         assert (pool.sick is not None, check.failures) == (is_sick, is_sick)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 from unittest.mock import MagicMock
 
 import pytest
 
 from mixedsched.core.h3.response import RequestHead
+from mixedsched.world.edge._pool import OriginPool
 from mixedsched.world.edge.responder import Edge
 from mixedsched.world.edge.rules import Rules
-from mixedsched.world.edge.settings import Buffers, EdgeSettings, OriginLimits
-from tests.patience import until
+from mixedsched.world.edge.settings import Buffers, EdgeSettings, OriginAddress, OriginLimits
+from tests.patience import until, wait_until
 from tests.world.edge.commanding import FACTS, edge_command
 from tests.world.edge.edging import (
     HOST,
@@ -26,7 +28,7 @@ from tests.world.edge.edging import (
     playing,
     run,
 )
-from tests.world.edge.pooling import silent
+from tests.world.edge.pooling import Asking, silent
 
 BOTH_LENGTHS = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n"
 
@@ -55,6 +57,38 @@ def test_what_comes_while_nothing_is_asked_for_is_never_taken_for_an_answer() ->
 
     idle, said = asyncio.Event(), asyncio.Event()
     playing(script, test)
+
+
+@pytest.mark.parametrize("last_words", [plain(b"forged", status="408 Request Timeout"), b""])
+def test_nor_what_has_come_when_the_next_is_asked_for_and_was_not_read_yet(last_words: bytes) -> None:
+    """Nor is a POST lost, which is not repeated, where the origin closes the connection in that very moment."""
+
+    async def test() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.setblocking(False)
+            pool = OriginPool(OriginAddress.parse(f"http://127.0.0.1:{server.getsockname()[1]}"), OriginLimits())
+            loop = asyncio.get_running_loop()
+
+            async def answered(asking: Asking) -> socket.socket:
+                connection, _ = await loop.sock_accept(server)
+                await loop.sock_recv(connection, 1000)
+                connection.send(plain(b"connection"))
+                await asking.is_over.wait()
+                return connection
+
+            first, second = Asking(), Asking()
+            pool.ask(first)
+            with await answered(first) as connection:
+                connection.send(last_words)
+                connection.shutdown(socket.SHUT_WR)
+                (kept,) = pool._idle
+                assert wait_until(lambda: kept.is_stale)  # without a turn of the event loop
+                pool.ask(second)
+                with await answered(second):
+                    pool.close()
+        assert (first.body, second.body) == (b"connection", b"connection")
+
+    run(test)
 
 
 def test_a_connection_whose_answer_was_refused_is_not_used_again() -> None:

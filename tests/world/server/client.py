@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +38,9 @@ class _Client(QuicConnectionProtocol):
         self.answers: dict[int, Answer] = {}
         self.waiting: dict[int, asyncio.Future[Answer]] = {}
 
-    def ask(self, method: str, path: str, **fields: str) -> asyncio.Future[Answer]:
+    def ask(
+        self, method: str, path: str, trailers: Sequence[tuple[bytes, bytes]] = (), **fields: str
+    ) -> asyncio.Future[Answer]:
         stream_id = self._quic.get_next_available_stream_id()
         head = [
             (b":method", method.encode()),
@@ -47,7 +49,9 @@ class _Client(QuicConnectionProtocol):
             (b":path", path.encode()),
         ]
         head += [(name.replace("_", "-").encode(), value.encode()) for name, value in fields.items()]
-        self.h3.send_headers(stream_id, head, end_stream=True)
+        self.h3.send_headers(stream_id, head, end_stream=not trailers)
+        if trailers:
+            self.h3.send_headers(stream_id, list(trailers), end_stream=True)
         self.answers[stream_id] = Answer()
         self.waiting[stream_id] = asyncio.get_running_loop().create_future()
         self.transmit()
@@ -64,8 +68,8 @@ class _Client(QuicConnectionProtocol):
                 self.waiting[h3_event.stream_id].set_result(self.answers[h3_event.stream_id])
 
 
-def fetch(port: int, *requests: tuple[str, str] | tuple[str, str, dict[str, str]]) -> list[Answer]:
-    """Ask for (method, path[, fields]) on one connection, all at once; answers in order of asking."""
+def fetch(port: int, *requests: tuple[str, str] | tuple[str, str, dict[str, Any]]) -> list[Answer]:
+    """Ask for (method, path[, fields and trailers]) on one connection, all at once; answers in order of asking."""
     return asyncio.run(_fetch(port, requests))
 
 

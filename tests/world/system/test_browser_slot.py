@@ -3,6 +3,9 @@ import os
 import stat
 from pathlib import Path
 
+import pytest
+
+from mixedsched.errors import MixedschedError
 from mixedsched.world.system.browser_slot import browser_slot
 
 
@@ -34,6 +37,17 @@ def test_other_users_can_take_turns_whatever_the_umask_of_the_first_one(tmp_path
         os.umask(umask)
     (file,) = tmp_path.iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o644
+
+
+def test_no_file_is_made_where_a_link_in_its_place_leads(tmp_path: Path) -> None:
+    async def use() -> None:
+        async with browser_slot(lambda _: None, tmp_path):
+            pass
+
+    (tmp_path / "mixedsched-browser.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(MixedschedError, match="cannot be opened"):
+        asyncio.run(use())
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_other_slots_are_free(tmp_path: Path) -> None:

@@ -60,6 +60,16 @@ def test_settings_go_in_and_lines_go_both_ways(echo: str) -> None:
     asyncio.run(talk())
 
 
+def test_the_end_of_a_child_can_be_waited_for(echo: str) -> None:
+    async def talk() -> None:
+        async with child(echo, failure="it did not start", settings={}) as running:
+            running.kill()
+            await asyncio.wait_for(running.ended(), NEVER_HANGS_S)
+            assert not running.is_alive
+
+    asyncio.run(talk())
+
+
 def test_lines_can_be_walked_until_the_child_has_ended(echo: str) -> None:
     async def talk() -> list[object]:
         async with child(echo, failure="it did not start", settings={}) as running:

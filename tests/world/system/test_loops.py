@@ -1,4 +1,4 @@
-"""Asynchronous work from code that is not."""
+"""Asynchronous work: the first of several to be done, and from code that is not asynchronous."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from mixedsched.world.system import loops
-from mixedsched.world.system.loops import run_to_end
+from mixedsched.world.system.loops import first_of, run_to_end
 
 # As in a notebook: a loop runs, which leaves Ctrl-C to whatever runs in it.
 NOTEBOOK = """
@@ -39,6 +39,37 @@ asyncio.new_event_loop().run_until_complete(cell())
 async def answer() -> int:
     await asyncio.sleep(0)
     return 42
+
+
+def test_the_first_of_several_works_to_be_done_ends_the_others() -> None:
+    said: list[str] = []
+
+    async def wait_for_ever() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            said.append("in order")
+
+    assert asyncio.run(first_of(wait_for_ever(), answer())) == [None, 42]
+    assert said == ["in order"]
+
+
+def test_an_error_of_the_first_one_is_raised_when_the_others_have_ended() -> None:
+    said: list[str] = []
+
+    async def fail() -> None:
+        raise LookupError
+
+    async def wait_for_ever() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            said.append("in order")
+
+    with pytest.raises(LookupError):
+        asyncio.run(first_of(wait_for_ever(), fail()))
+    assert said == ["in order"]
 
 
 def test_it_gives_the_result_with_a_loop_or_without() -> None:

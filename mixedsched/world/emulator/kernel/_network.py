@@ -19,7 +19,7 @@ from pathlib import Path
 
 from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.world.emulator.kernel.registry import ProcessMark, mark_of, owner_folder
-from mixedsched.world.system.programs import find_program, run_to_end, with_path
+from mixedsched.world.system.programs import find_program, run_program, with_path
 
 _OWN_NETWORK = "/proc/thread-self/ns/net"
 _CLONE_NEWNET = 0x40000000  # <linux/sched.h>
@@ -65,7 +65,7 @@ def run(*words: str, told: str = "") -> str:
     """
     if find_program(words[0]) is None:
         raise MissingPartError(f"there is no {words[0]} here", fix="install iproute2")
-    done = run_to_end(words, _COMMAND_LIMIT_S, told=told)
+    done = run_program(words, _COMMAND_LIMIT_S, told=told)
     if done.complaint:
         raise MixedschedError(f"{' '.join(words)} failed", why=done.complaint)
     return done.output

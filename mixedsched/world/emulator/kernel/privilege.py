@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from mixedsched.errors import MissingPartError
-from mixedsched.world.system.programs import find_program, run_to_end, with_path
+from mixedsched.world.system.programs import find_program, run_program, with_path
 
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
 NAMES_FOLDER = Path("/run/netns")  # where iproute2 keeps namespaces by their names
@@ -73,7 +73,7 @@ def _require_tools(package: str, *tools: str) -> None:
 def _trial() -> str | None:
     """Try in a user namespace what will be needed; returns the complaint, None if it went well."""
     command = [*Privilege.USER_NAMESPACE.owner_prefix, *with_path(["ip", "link", "set", "dev", "lo", "up"])]
-    return run_to_end(command, _TRIAL_LIMIT_S).complaint or None
+    return run_program(command, _TRIAL_LIMIT_S).complaint or None
 
 
 def _obstacle(complaint: str) -> tuple[str, str]:

@@ -19,13 +19,13 @@ from pydantic import PositiveInt, TypeAdapter
 
 from mixedsched.errors import MixedschedError
 from mixedsched.world.places import locked
+from mixedsched.world.system.processes import began_ticks
 
 _SYSTEM_FOLDER = Path("/run/mixedsched")
 _OWNER_FILE = "owner.json"
 _NEW_OWNER_FILE = f"{_OWNER_FILE}.new"
 MACHINE_FILES = ("qemu.log", "console.log")  # the output of a router VM and of its kernel
 _OWN_FILES = frozenset({_OWNER_FILE, _NEW_OWNER_FILE, *MACHINE_FILES})
-_STATE_FIELD, _START_TIME_FIELD = 0, 19  # of /proc/PID/stat after the name in brackets (proc(5): fields 3 and 22)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,8 @@ _RECORD = TypeAdapter(Ownership)
 
 def mark_of(pid: int) -> ProcessMark | None:
     """The mark of a running process; None if it has ended or is a zombie."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    fields = text.rpartition(")")[2].split()
-    return None if fields[_STATE_FIELD] in "ZX" else ProcessMark(pid, int(fields[_START_TIME_FIELD]))
+    ticks = began_ticks(pid)
+    return ProcessMark(pid, int(ticks)) if ticks else None
 
 
 def own_mark() -> ProcessMark:

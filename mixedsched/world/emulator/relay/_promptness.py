@@ -29,7 +29,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from mixedsched.world.system.precedence import Promptness
-from mixedsched.world.system.programs import find_program, run_to_end
+from mixedsched.world.system.programs import find_program, run_program
 
 _PRIORITY = 1  # the lowest: ahead of all that is not real time
 _LIMIT_S = 1.0  # for the whole conversation with rtkit
@@ -129,7 +129,7 @@ def _told_by_rtkit(verb: str, *words: str, deadline_s: float) -> str:
     if busctl is None or not has_bus:
         return ""
     limit_s = max(0.0, deadline_s - time.monotonic())
-    done = run_to_end([busctl, "--system", f"--timeout={limit_s:.3f}", verb, *_RTKIT, *words], limit_s)
+    done = run_program([busctl, "--system", f"--timeout={limit_s:.3f}", verb, *_RTKIT, *words], limit_s)
     return "" if done.complaint else done.output.strip()
 
 

@@ -21,7 +21,7 @@ from mixedsched.errors import MissingPartError, MixedschedError
 from mixedsched.world import places
 from mixedsched.world.emulator.vm._initramfs import ModuleTree, initramfs
 from mixedsched.world.places import locked
-from mixedsched.world.system.programs import find_program, run_to_end
+from mixedsched.world.system.programs import find_program, run_program
 
 MODULES = (
     *("virtio_mmio", "virtio_pci", "virtio_net", "virtio_console"),
@@ -133,7 +133,7 @@ def _file_system(shell: Path, modules: ModuleTree) -> dict[str, tuple[bytes, int
         file = _tool(tool)
         files[f"bin/{tool}"] = (file.read_bytes(), 0o755)
         # What the dynamic linker loads for it, under the names by which it looks for them.
-        for library in _LIBRARY.findall(run_to_end(["ldd", file], _LOOK_LIMIT_S).output):
+        for library in _LIBRARY.findall(run_program(["ldd", file], _LOOK_LIMIT_S).output):
             files[library.lstrip("/")] = (Path(library).read_bytes(), 0o755)
     return files
 
@@ -213,7 +213,7 @@ def unpack(packages: Sequence[Path], folder: Path) -> None:
 
 
 def _run(*words: str, folder: Path | None = None, may_fail: bool = False) -> str:
-    done = run_to_end(words, _DOWNLOAD_LIMIT_S, folder=folder)
+    done = run_program(words, _DOWNLOAD_LIMIT_S, folder=folder)
     if done.complaint and not may_fail:
         raise MissingPartError(
             f"the router VM cannot be built: {words[0]} failed",

@@ -57,7 +57,10 @@ impl Client {
         loop {
             match http.poll(&mut self.quic) {
                 Ok((stream_id, Event::Headers { list, .. })) => {
-                    self.outgoing.insert(stream_id, answer(site, &list, now));
+                    // Trailers are headers, too: the answer to what came first stays.
+                    self.outgoing
+                        .entry(stream_id)
+                        .or_insert_with(|| answer(site, &list, now));
                 }
                 Ok((stream_id, Event::Data)) => {
                     let mut ignored = [0; 4096];

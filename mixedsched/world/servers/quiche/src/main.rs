@@ -6,6 +6,7 @@ mod site;
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -94,26 +95,28 @@ impl Server {
 
     fn run(mut self) -> Result<(), Box<dyn Error>> {
         let mut events = mio::Events::with_capacity(16);
+        let mut patience = None;
         loop {
-            self.poll.poll(&mut events, self.patience())?;
+            match self.poll.poll(&mut events, patience) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {} // it was stopped, and goes on
+                other => other?,
+            }
             self.receive()?;
             let now = Instant::now();
             for client in self.clients.values_mut() {
-                if client.quic.timeout() == Some(Duration::ZERO) {
-                    client.quic.on_timeout();
-                }
+                client.quic.on_timeout(); // does nothing before its time
                 client.serve(&self.site, &self.http, now);
             }
-            self.send()?;
+            self.send();
             self.clients.retain(|_, client| !client.quic.is_closed());
             self.numbers
                 .retain(|_, number| self.clients.contains_key(number));
+            patience = self.patience(now);
         }
     }
 
-    /// How long nothing has to be done unless a packet comes.
-    fn patience(&self) -> Option<Duration> {
-        let now = Instant::now();
+    /// How long nothing has to be done unless a packet comes. served: responses that were due by then are under way.
+    fn patience(&self, served: Instant) -> Option<Duration> {
         let timers = self
             .clients
             .values()
@@ -121,8 +124,8 @@ impl Server {
         let responses = self
             .clients
             .values()
-            .filter_map(|client| client.next_due(now))
-            .map(|due| due - now);
+            .filter_map(|client| client.next_due(served))
+            .map(|due| due.saturating_duration_since(Instant::now()));
         timers.chain(responses).min()
     }
 
@@ -130,7 +133,7 @@ impl Server {
         let mut packet = [0; 65_535];
         loop {
             let (size, from) = match self.socket.recv_from(&mut packet) {
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 other => other?,
             };
             let about = quiche::RecvInfo {
@@ -170,37 +173,26 @@ impl Server {
         Some(self.clients.entry(self.latest).or_insert(Client::new(quic)))
     }
 
-    fn send(&mut self) -> std::io::Result<()> {
-        if let Some((packet, to)) = self.unsent.take() {
-            if !self.left(&packet, to)? {
-                return Ok(());
+    fn send(&mut self) {
+        if let Some((packet, to)) = &self.unsent {
+            if has_no_room(&self.socket, packet, *to) {
+                return;
             }
+            self.unsent = None;
         }
-        let numbers: Vec<u64> = self.clients.keys().copied().collect();
         let mut packet = [0; DATAGRAM_BYTES];
-        for number in numbers {
-            while let Some(Ok((size, about))) = self
-                .clients
-                .get_mut(&number)
-                .map(|client| client.quic.send(&mut packet))
-            {
-                if !self.left(&packet[..size], about.to)? {
-                    return Ok(());
+        for client in self.clients.values_mut() {
+            while let Ok((size, about)) = client.quic.send(&mut packet) {
+                if has_no_room(&self.socket, &packet[..size], about.to) {
+                    self.unsent = Some((packet[..size].to_vec(), about.to));
+                    return;
                 }
             }
         }
-        Ok(())
     }
+}
 
-    /// Whether a packet has left. One that has not is the next to leave, once the socket has room.
-    fn left(&mut self, packet: &[u8], to: SocketAddr) -> std::io::Result<bool> {
-        match self.socket.send_to(packet, to) {
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                self.unsent = Some((packet.to_vec(), to));
-                Ok(false)
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => Ok(true), // an earlier packet's client is gone
-            other => other.map(|_| true),
-        }
-    }
+/// Whether a packet has to wait. One that the socket refuses for another reason, such as its address, is lost, as on any network.
+fn has_no_room(socket: &UdpSocket, packet: &[u8], to: SocketAddr) -> bool {
+    matches!(socket.send_to(packet, to), Err(error) if error.kind() == ErrorKind::WouldBlock)
 }
