@@ -96,12 +96,16 @@ def _group_of(file: Path) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """All that is collected stays to the end: Python need not look through it for garbage, now or later."""
+    """All that is collected stays to the end: Python need not look through it for garbage, now or later.
+
+    Nor need it look as often as usual through what has stayed since then, most of which are modules and what is shared.
+    """
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
+        gc.set_threshold(*gc.get_threshold()[:2], 50)
         gc.enable()
 
 

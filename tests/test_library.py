@@ -24,6 +24,7 @@ from tests.report.made_up_runs import MadeUp, made_up_plan
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+@pytest.mark.slow
 def test_the_examples_of_its_page_run(tmp_path: Path) -> None:
     outcome = doctest.testfile(
         str(DOCS / "library.md"),

@@ -139,6 +139,7 @@ def test_a_folder_that_is_not_the_projects_is_told_as_such(tmp_path: Path) -> No
     assert "MIXEDSCHED_HOME" in ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", ["--help", "schemes", "schemes --json", "generate", "simulate agency --schemes all --json"]
 )
@@ -163,6 +164,7 @@ def _by_shell(line: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["sh", "-c", line, "sh", *words], capture_output=True, text=True, cwd=HOME, check=False)
 
 
+@pytest.mark.slow
 def test_results_for_which_there_is_no_room_are_an_error_that_says_so() -> None:
     ended = _by_shell('exec "$@" > /dev/full', "schemes", "--json")
     assert ended.returncode == 1
@@ -171,6 +173,7 @@ def test_results_for_which_there_is_no_room_are_an_error_that_says_so() -> None:
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.slow
 def test_remarks_that_nobody_can_read_are_dropped_and_results_are_not(tmp_path: Path) -> None:
     words = "simulate", "davies-meenan", "--scheme", "rr", "--plot", str(tmp_path / "plot.svg")
     reader, pipe = os.pipe()
@@ -183,6 +186,7 @@ def test_remarks_that_nobody_can_read_are_dropped_and_results_are_not(tmp_path: 
         assert "speed-up: BI of rr" in " ".join(ended.stdout.split())
 
 
+@pytest.mark.slow
 def test_a_command_without_standard_streams_keeps_its_files_apart_from_them(tmp_path: Path) -> None:
     """Their numbers are not given to the file that is opened next."""
     picture = tmp_path / "plot.svg"

@@ -43,7 +43,7 @@ class DrawnLab:
         noise = math.exp(random.Random(f"{arm}/{link_seed}").gauss(0, self.noise))
         factor = noise * (1 + self.change if arm != "sequential" else 1)
         metrics = {key: value if key == "cls" else value * factor for key, value in BASE_METRICS.items()}
-        made = MAKER.run(arm, metrics, block=block, attempt=attempt, position=position)
+        made = MAKER.run(arm, metrics, block=block, attempt=attempt, position=position, arrivals=(), placements=())
         if block in self.fails_in:
             made = replace(made, status=RunStatus.INVALID, reason="protocol: http/1.1")
         self.made.append(made)

@@ -49,6 +49,7 @@ def test_one_that_python_drops_is_given_again() -> None:
     assert (ended.stdout, ended.stderr) == ("ended in order\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "worker"), [("doctor", "examine"), ("setup", "set_up")])
 def test_told_to_end_a_command_clears_its_temporary_folders_away(name: str, worker: str, tmp_path: Path) -> None:
     words = [sys.executable, "-c", COMMAND, name, worker, str(tmp_path)]

@@ -95,6 +95,7 @@ def test_a_server_of_the_users_runs_where_the_server_is(echo: Path, privilege: P
     assert told["counters"]["up"]["size_bytes"] == 5 + 28
 
 
+@pytest.mark.slow
 def test_the_relay_stands_before_a_server_of_the_users(echo: Path) -> None:
     port = free_udp_port()
     done = lab(
@@ -107,6 +108,7 @@ def test_the_relay_stands_before_a_server_of_the_users(echo: Path) -> None:
     assert [told["counters"][side]["packets"] for side in ("down", "up")] == [1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "prefix"),
     [
@@ -184,6 +186,7 @@ def test_kill_9_of_both_leaves_nothing_that_the_next_start_does_not_remove(privi
         assert has_left_nothing(owner)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not ends_with_us(), reason="there is no setpriv that knows --pdeathsig")
 def test_kill_9_ends_the_programs_on_either_side_of_the_relay_too(echo: Path) -> None:
     port = free_udp_port()
@@ -268,6 +271,7 @@ def test_the_tools_are_found_that_a_users_path_leaves_out() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "has_a_fix"), [("false", False), ("true", True)])
 def test_a_server_command_that_ends_at_once_fails_the_run(command: str, has_a_fix: bool) -> None:
     words = ["--server", f"127.0.0.1:{free_udp_port()}", "--server-command", command]

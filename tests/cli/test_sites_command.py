@@ -48,6 +48,7 @@ def test_a_folder_can_be_named_too(tmp_path: Path) -> None:
     assert entry["connections"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "hosts", "connections"),
     [([], THREE, 2), (["--origins", "keep"], THREE, 2), (["--origins", "merge"], THREE[:1], 1)],
@@ -58,6 +59,7 @@ def test_serve_keeps_or_merges_the_hosts(options: list[str], hosts: list[str], c
         assert server.first["connections"] == connections
 
 
+@pytest.mark.slow
 def test_a_site_that_wants_its_hosts_merged_is_served_so_unless_told_otherwise(tmp_path: Path) -> None:
     site_of(tmp_path, {(0, "/"): page("<script>fetch('https://cdn.test/x')</script>")}, origins="merge")
     with serving(tmp_path) as server:

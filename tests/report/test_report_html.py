@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,13 @@ from tests.report.outline import Outline
 HOSTILE = '"><script>alert(1)</script><img src=https://evil.test/x onerror=alert(2)>'
 
 
+@cache
+def usual_report() -> str:
+    return report(*experiment())
+
+
 def test_sections_come_in_the_order_of_questions() -> None:
-    outline = Outline(report(*experiment()))
+    outline = Outline(usual_report())
     assert outline.headings == [
         ("h1", "made-up shop over sander-loss2"),
         ("h2", "All metrics"),
@@ -43,7 +49,7 @@ def test_sections_come_in_the_order_of_questions() -> None:
 
 
 def test_it_is_html_that_screen_readers_can_follow() -> None:
-    assert html_problems(report(*experiment())) == []
+    assert html_problems(usual_report()) == []
     assert html_problems(report(*hostile_experiment())) == []
     plan, runs = experiment()
     assert html_problems(report(plan, runs[:1])) == []
@@ -53,7 +59,7 @@ def test_headline_names_change_interval_and_blocks() -> None:
     assert re.search(
         r"With mixed, the main content appeared 1\d\.\d\s% sooner than with round-robin "
         r"\(LCP; 95\s% interval 1\d\.\d\s% to 1\d\.\d\s% sooner; 12 blocks\)\.",
-        report(*experiment()),
+        usual_report(),
     )
 
 
@@ -76,17 +82,17 @@ def test_equal_arms_are_called_equal() -> None:
 
 
 def test_nothing_is_loaded_and_nothing_runs_but_the_player() -> None:
-    outline = Outline(report(*experiment()))
+    outline = Outline(usual_report())
     assert outline.stands_alone
     assert outline.scripts == [PLAYER.text]
-    text = report(*experiment())
+    text = usual_report()
     assert "default-src 'none'" in text
     assert "url(" not in text
     assert "@import" not in text
 
 
 def test_every_picture_has_words_for_those_who_cannot_see_it() -> None:
-    assert Outline(report(*experiment())).images_without_words == 0
+    assert Outline(usual_report()).images_without_words == 0
 
 
 def hostile_experiment() -> tuple[Plan, list[Run], dict[str, Any]]:
@@ -153,7 +159,7 @@ def test_failures_are_counted_with_their_reasons_and_blocks() -> None:
 
 
 def test_the_command_network_and_machine_are_there_to_repeat_it() -> None:
-    text = report(*experiment())
+    text = usual_report()
     for fact in (
         FACTS["command"],
         "2 Mbit/s, 30 ms, queue 37.5 kB, loss 2 %",
@@ -246,7 +252,7 @@ def test_how_a_verdict_came_about_is_told_as_it_was() -> None:
 
 
 def test_the_element_of_the_lcp_is_shown_for_every_arm() -> None:
-    text = report(*experiment())
+    text = usual_report()
     assert text.count("<code>&lt;img class=&#34;hero&#34; src=&#34;/img/hero.jpg&#34;&gt;</code>") == 2
     assert "LCP does not compare like with like" not in text
 
@@ -266,7 +272,7 @@ def test_an_lcp_that_is_not_always_the_same_element_is_remarked() -> None:
 
 
 def test_sequential_and_interleaved_delivery_can_be_told_apart() -> None:
-    shown = re.findall(r"([\d.]+) responses in progress on average", report(*experiment()))
+    shown = re.findall(r"([\d.]+) responses in progress on average", usual_report())
     interleaved, sequential = map(float, shown)
     assert interleaved > 4
     assert sequential < 1.5
@@ -297,7 +303,7 @@ def test_runs_with_gaps_in_their_data_still_give_a_report() -> None:
 
 
 def test_what_had_to_wait_for_lost_packets_is_dark_in_the_arrivals_and_told_in_words() -> None:
-    text = report(*experiment())
+    text = usual_report()
     assert re.search(
         r"mixed</span>: 1\.\d responses in progress on average; \d+ of 600 packets were lost on the way, \S+ kB had",
         text,

@@ -14,14 +14,13 @@ from mixedsched.advice.audit.result import Alternative, Audit, audit_facts
 from mixedsched.advice.audit.session import AuditJob, AuditSurroundings, _AuditSession, run_audit
 from mixedsched.errors import UsageError
 from mixedsched.lab.model import Run, RunStatus
-from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import JUDGE_MODEL
-from mixedsched.lab.play.task import PaintReader
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
 from mixedsched.world.store import Store
 from tests.advice.audit.made_up import made_up_audit
+from tests.advice.replaying import Replaying
 from tests.lab.scripted import Watching
 from tests.patience import patiently, why_void
 
@@ -61,7 +60,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> AuditJob:
 def carried_out(job: AuditJob) -> tuple[Audit, Watching]:
     """With a clock that stands still: the time is never up."""
     watching = Watching()
-    world = AuditSurroundings(lambda: 0.0, 0.0, lambda _: None, watching, Pool(PaintReader, 1))
+    world = AuditSurroundings(lambda: 0.0, 0.0, lambda _: None, watching, Replaying())
     return asyncio.run(run_audit(job, world)), watching
 
 
@@ -112,7 +111,7 @@ def test_an_audit_finds_what_is_late_measures_the_remedy_and_goes_on(job: AuditJ
 def test_how_many_contenders_an_earlier_start_measured_is_known_from_its_loads(
     begun: int, job: AuditJob, tmp_path: Path
 ) -> None:
-    world = AuditSurroundings(lambda: 0.0, 0.0, lambda _: None, Watching(), Pool(PaintReader, 1))
+    world = AuditSurroundings(lambda: 0.0, 0.0, lambda _: None, Watching(), Replaying())
     contenders = [Alternative(label, "eps", (), {}) for label in ("changed", "changed in part")]
     network = job.networks[0]
     with Store(f"sqlite:///{tmp_path / 'results.sqlite'}") as store:

@@ -8,11 +8,10 @@ from mixedsched.advice.changes.change import Key
 from mixedsched.advice.changes.look import look_at
 from mixedsched.advice.changes.observed import page_model
 from mixedsched.advice.changes.waste import Waste, WastedFile, WasteKind
-from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import JUDGE_MODEL
-from mixedsched.lab.play.task import PaintReader
 from mixedsched.world import catalog
 from tests.advice.changes.shop import APP, DOCUMENT, FONT, HERO, HOSTS, LATE, PAGE, RTT_MS, made_up_run
+from tests.advice.replaying import Replaying
 
 CHROMIUM = catalog.load_browser_model(JUDGE_MODEL)
 MODEL = page_model(look_at(made_up_run(), PAGE, HOSTS, RTT_MS), PAGE, HOSTS, CHROMIUM)
@@ -22,7 +21,7 @@ TODAY_MS = {"4g": 1000.0, "slow-4g": 3000.0}
 def played(*wastes: Waste) -> Wastes:
     profiles = [catalog.load_profile(name) for name in TODAY_MS]
     models = dict.fromkeys(TODAY_MS, MODEL)
-    player = EditionPlayer(models, profiles, Pool(PaintReader, 1), CHROMIUM, seed=1)
+    player = EditionPlayer(models, profiles, Replaying(), CHROMIUM, seed=1)
     return play_wastes(wastes, models, player, "sequential", TODAY_MS, knows_caching=True)
 
 

@@ -12,10 +12,11 @@ from mixedsched.advice.tuner.result import Tuning
 from mixedsched.advice.tuner.session import carry_out
 from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.play.pool import Pool
-from mixedsched.lab.play.task import PaintReader, Task
+from mixedsched.lab.play.task import Task
 from mixedsched.model.browser_model import IDEAL
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.world import catalog
+from tests.advice.replaying import Replaying
 from tests.lab.scripted import Watching
 
 IMAGE = {"kind": "image", "chromium_priority": "Low", "found_by": "html", "found_when": "bytes"}
@@ -25,9 +26,9 @@ PAGE = Page.from_dict(
         "name": "shop",
         "resources": [
             {"id": "html", "path": "/", "kind": "document", "body_bytes": 3000, "found_when": "start", "flags": ["main"]},
-            {"id": "a", "path": "/a.jpg", "body_bytes": 30_000, "found_at_bytes": 300, **IMAGE},
-            {"id": "b", "path": "/b.jpg", "body_bytes": 30_000, "found_at_bytes": 400, **IMAGE},
-            {"id": "hero", "path": "/hero.jpg", "body_bytes": 40_000, "found_at_bytes": 900,
+            {"id": "a", "path": "/a.jpg", "body_bytes": 15_000, "found_at_bytes": 300, **IMAGE},
+            {"id": "b", "path": "/b.jpg", "body_bytes": 15_000, "found_at_bytes": 400, **IMAGE},
+            {"id": "hero", "path": "/hero.jpg", "body_bytes": 20_000, "found_at_bytes": 900,
              "flags": ["hero", "above_fold"], **IMAGE},
         ],
     },
@@ -35,11 +36,11 @@ PAGE = Page.from_dict(
 )  # fmt: skip
 
 
-class Stopped(Pool[PaintEstimate | None]):
+class Stopped(Replaying):
     """Plays as usual, until it has played so often: then someone presses Ctrl-C."""
 
     def __init__(self, calls: int) -> None:
-        super().__init__(PaintReader, 1)
+        super().__init__()
         self._calls = calls
 
     def play(self, tasks: Sequence[Task]) -> list[PaintEstimate | None]:
@@ -67,6 +68,6 @@ def tuned(
 ) -> Tuning:
     """With a clock that stands still. spent_s: of the budget."""
     world = TuneSurroundings(
-        lambda: spent_s, 0.0, lambda _: None, watching or Watching(), lambda _: None, workers or Pool(PaintReader, 1)
+        lambda: spent_s, 0.0, lambda _: None, watching or Watching(), lambda _: None, workers or Replaying()
     )
     return carry_out(job, world, {})

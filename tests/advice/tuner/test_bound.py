@@ -10,11 +10,11 @@ import pytest
 from mixedsched.advice.tuner._looks import bounds
 from mixedsched.advice.tuner.candidate import Candidate
 from mixedsched.core.metrics.paint import PaintEstimate
-from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import PaintReader, Player, Task
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.world import catalog
+from tests.advice.replaying import Replaying
 from tests.advice.tuner.pages import HURRIED
 
 SCENE = Scenario(HURRIED, catalog.load_profile("slow-4g"))
@@ -23,7 +23,7 @@ SCHEMES = ("sequential", "stock", "eps", "mixed")
 
 @cache
 def bound_of(scene: Scenario) -> PaintEstimate:
-    return bounds([scene], lambda _: [1], Pool(PaintReader, 1))[scene.name]
+    return bounds([scene], lambda _: [1], Replaying())[scene.name]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -36,14 +36,13 @@ from mixedsched.core.metrics.paint import PaintEstimate
 from mixedsched.lab.bench import Bench
 from mixedsched.lab.engine import MAX_ATTEMPTS, Laboratory
 from mixedsched.lab.model import Plan, Run, RunStatus
-from mixedsched.lab.play.pool import Pool
-from mixedsched.lab.play.task import PaintReader
 from mixedsched.lab.results import ExperimentFacts
 from mixedsched.model.browser_model import IDEAL
 from mixedsched.model.profile import Profile
 from mixedsched.sites.opening import load_site
 from mixedsched.world import catalog
 from mixedsched.world.store import Store
+from tests.advice.replaying import Replaying
 from tests.advice.tuner.proofs import BASE, HEADERS, TUNED, contenders
 
 NETWORKS = (catalog.load_profile("4g"), catalog.load_profile("slow-4g"))
@@ -108,7 +107,7 @@ def made_up_bench(
     arms: tuple[Contender, ...],
     failing: Callable[[str, int, int], bool] = lambda *_: False,
 ) -> MadeUpBench:
-    world = TuneSurroundings(lambda: 0.0, 0.0, lambda _: None, observe, lambda _: None, Pool(PaintReader, 1))
+    world = TuneSurroundings(lambda: 0.0, 0.0, lambda _: None, observe, lambda _: None, Replaying())
     real = bench_of(job, world, store, phase, arms)
     bench = MadeUpBench(real.design, store, job.folder, ExperimentFacts(), observe)
     bench.lab = Lab(failing)
@@ -289,7 +288,7 @@ def test_of_race_and_proof_each_is_told_as_the_proof_loaded_it() -> None:
 
 
 def a_session(job: TuneJob, store: Store) -> TuneSession:
-    world = TuneSurroundings(lambda: 0.0, 0.0, lambda _: None, observe, lambda _: None, Pool(PaintReader, 1))
+    world = TuneSurroundings(lambda: 0.0, 0.0, lambda _: None, observe, lambda _: None, Replaying())
     session = TuneSession(job, world, store)
     session.known.search, session.known.candidates = FOUND, promising(FOUND)
     return session

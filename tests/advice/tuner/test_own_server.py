@@ -22,13 +22,13 @@ from mixedsched.advice.tuner.ship.headers import HeaderPlan
 from mixedsched.advice.tuner.ship.own_lines import URGENCY_ONLY, lines_for, plain_of, urgency_alone
 from mixedsched.advice.tuner.ship.screening import Ground
 from mixedsched.errors import UsageError
-from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import JUDGE_MODEL, Scenario
-from mixedsched.lab.play.task import NamedScheme, PaintReader, SchemeChoice, Task, play_whole
+from mixedsched.lab.play.task import NamedScheme, SchemeChoice, Task, play_whole
 from mixedsched.model.mapping import Override
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.model.priority import Priority
 from mixedsched.world import catalog
+from tests.advice.replaying import Replaying
 from tests.advice.tuner.sessions import job_of, tuned
 
 CHROMIUM = catalog.load_browser_model(JUDGE_MODEL)
@@ -40,10 +40,10 @@ def page(**hero: Any) -> Page:
     """A document with a style sheet, and a hero among images outside the first screen. hero: what is special about it."""
     resources = [
         {"id": "html", "path": "/", "kind": "document", "body_bytes": 4000, "found_when": "start", "flags": ["main"]},
-        {"id": "css", "path": "/a.css", "kind": "stylesheet", "body_bytes": 30_000, "flags": ["in_head"],
+        {"id": "css", "path": "/a.css", "kind": "stylesheet", "body_bytes": 15_000, "flags": ["in_head"],
          "found_by": "html", "found_when": "bytes", "found_at_bytes": 200, "chromium_priority": "VeryHigh"},
-        {"id": "a", "path": "/a.jpg", "kind": "image", "body_bytes": 120_000, "found_at_bytes": 900, **FOUND},
-        {"id": "hero", "path": "/hero.jpg", "kind": "image", "body_bytes": 60_000, "found_at_bytes": 1000,
+        {"id": "a", "path": "/a.jpg", "kind": "image", "body_bytes": 60_000, "found_at_bytes": 900, **FOUND},
+        {"id": "hero", "path": "/hero.jpg", "kind": "image", "body_bytes": 30_000, "found_at_bytes": 1000,
          "flags": ["hero", "above_fold"], **FOUND, **hero},
     ]  # fmt: skip
     return Page.from_dict({"format": PAGE_FORMAT, "name": "shop", "resources": resources}, "test")
@@ -211,9 +211,7 @@ def test_lines_that_an_earlier_start_chose_stay_in_their_order(tmp_path: Path) -
     view = as_seen_by(server, view_of_manifest(job))
     codes = [item.code for item in reversed(view.changes)]
     assert len(codes) == 2
-    ground = Ground(
-        view.scenes, view.models, job.objective, Pool(PaintReader, 1), (2, 3), (4, 5), plain=plain_of(server)
-    )
+    ground = Ground(view.scenes, view.models, job.objective, Replaying(), (2, 3), (4, 5), plain=plain_of(server))
     kept = {**HeaderPlan(()).to_kept(), "html": codes, "scheme": server.model, "helps": True, "tried": 9}
     again = lines_for(server, ground, None, view.changes, kept)
     assert [item.change.code for item in again.html] == codes

@@ -28,6 +28,7 @@ from mixedsched.lab.play.scenario import Scenario
 from mixedsched.lab.play.task import PaintReader, Task
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.model.profile import Direction, Profile, RandomLoss
+from tests.advice.replaying import Replaying
 from tests.advice.tuner.pages import HURRIED, made_up_page, shop
 
 CLEAN = Profile(
@@ -50,15 +51,15 @@ def search(
 ) -> SearchResult:
     space, scenes = Space.of([page], schemes), (Scenario(page, network),)
     return run_search(
-        space, scenes, LCP, workers or Pool(PaintReader, 1), options, clock_s=lambda: 0.0, watch=watch, bounds=bounds
+        space, scenes, LCP, workers or Replaying(), options, clock_s=lambda: 0.0, watch=watch, bounds=bounds
     )
 
 
-class Interrupted(Pool[PaintEstimate | None]):
+class Interrupted(Replaying):
     """Workers that are interrupted when so many loads of rung stack have been played."""
 
     def __init__(self, after: int) -> None:
-        super().__init__(PaintReader, 1)
+        super().__init__()
         self.left = after
 
     def play(self, tasks: Sequence[Task]) -> list[PaintEstimate | None]:
@@ -85,7 +86,7 @@ def score_of_best(
     space: Space, scenes: tuple[Scenario, ...], candidates: Sequence[object], objective: Objective
 ) -> float:
     """Of rung stack over the one seed that counts on a network without losses."""
-    seed, workers = SMALL.search_seeds[0], Pool(PaintReader, 1)
+    seed, workers = SMALL.search_seeds[0], Replaying()
 
     def play(some: Sequence[object]) -> list[PaintEstimate | None]:
         return workers.play([Task(scenes[0], item, seed) for item in some])  # type: ignore[arg-type]
@@ -237,7 +238,7 @@ def test_a_link_that_never_finishes_a_load_is_told() -> None:
     assert "loses less" in told.value.fix
 
 
-class Torn(Pool[PaintEstimate | None]):
+class Torn(Replaying):
     """Workers to whom half of the baselines never end on one network, and the others not on any other."""
 
     def play(self, tasks: Sequence[Task]) -> list[PaintEstimate | None]:
@@ -251,7 +252,7 @@ class Torn(Pool[PaintEstimate | None]):
 def test_where_each_baseline_ends_on_some_networks_but_none_on_all_that_is_told() -> None:
     scenes = (Scenario(PAGE, CLEAN), Scenario(PAGE, replace(CLEAN, name="other")))
     with pytest.raises(MixedschedError, match=r"every baseline has a load .* over clean or other"):
-        run_search(Space.of([PAGE], ("eps",)), scenes, LCP, Torn(PaintReader, 1), SMALL, clock_s=lambda: 0.0)
+        run_search(Space.of([PAGE], ("eps",)), scenes, LCP, Torn(), SMALL, clock_s=lambda: 0.0)
 
 
 def test_a_page_of_one_resource_is_searched_to_its_end() -> None:

@@ -17,14 +17,13 @@ from mixedsched.advice.tuner.objective import BASELINES
 from mixedsched.advice.tuner.result import Outcome, Role, RungResult, Scored
 from mixedsched.advice.tuner.session import TuneSession
 from mixedsched.core.metrics.paint import PaintEstimate
-from mixedsched.lab.play.pool import Pool
-from mixedsched.lab.play.task import PaintReader
 from mixedsched.lab.results import open_store
 from mixedsched.model.page import PAGE_FORMAT, Page
 from mixedsched.report.tune import render_tuning, write_tuning
 from mixedsched.sites.opening import load_site
 from mixedsched.sites.site import site_digest
 from mixedsched.world import catalog
+from tests.advice.replaying import Replaying
 from tests.advice.tuner.sessions import PAGE, Stopped, job_of, tuned
 from tests.lab.scripted import Watching
 from tests.patience import patiently, why_void
@@ -103,7 +102,7 @@ def test_ctrl_c_in_a_search_that_was_continued_tells_the_best_that_it_had_found(
     monkeypatch.setattr("mixedsched.advice.tuner.session.run_search", search)
     monkeypatch.setattr("mixedsched.advice.tuner.session.best_so_far", lambda *_: replace(nothing_yet, best=(nip,)))
     job = job_of(tmp_path, rung="browser", candidates=None)
-    world = TuneSurroundings(lambda: 0.0, 0.0, lambda _: None, Watching(), lambda _: None, Pool(PaintReader, 1))
+    world = TuneSurroundings(lambda: 0.0, 0.0, lambda _: None, Watching(), lambda _: None, Replaying())
     with open_store(tmp_path) as store:
         session = TuneSession(job, world, store)
         session.known.view = view = replace(view_of_manifest(job), costs_s={"slow-4g": 1.0})

@@ -27,13 +27,12 @@ from mixedsched.advice.tuner.vgprio import (
     training_seeds,
 )
 from mixedsched.core.metrics.paint import PaintEstimate
-from mixedsched.lab.play.pool import Pool
 from mixedsched.lab.play.scenario import Scenario, seeds_for
-from mixedsched.lab.play.task import PaintReader
 from mixedsched.model.page import Page
 from mixedsched.model.priority import Priority
 from mixedsched.model.request import Flag, Kind, Request
 from mixedsched.world import catalog
+from tests.advice.replaying import Replaying
 from tests.advice.tuner.pages import made_up_page
 from tests.advice.tuner.sessions import PAGE, Stopped, job_of, tuned
 
@@ -138,7 +137,7 @@ def test_it_keeps_what_its_own_loads_liked_best() -> None:
     """Over 2 % loss the best of three medians: no later measurement is asked."""
     scene = Scenario(PAGE, catalog.load_profile("sander-loss2"))
     trials = Trials(
-        Space.of([scene.page], ("eps",)), (scene,), OBJECTIVE, Pool(PaintReader, 1), Options(stack=Limit(3)),
+        Space.of([scene.page], ("eps",)), (scene,), OBJECTIVE, Replaying(), Options(stack=Limit(3)),
         lambda: 0.0, lambda _: None, BASELINES,
     )  # fmt: skip
     learned = learn(trials, Knobs.of(scene.page))

@@ -74,13 +74,13 @@ def code_of_reference(data: bytes) -> int | None:
 
 
 @pytest.mark.parametrize("frame_type", FRAME_TYPES)
-@pytest.mark.parametrize("size", NUMBERS)
-def test_a_frame_of_any_type_and_length_is_judged_as_the_reference_does(frame_type: int, size: int) -> None:
-    payload = bytes(min(size, 40_000))
-    data = settings_frame().encode() + Frame(frame_type, payload, size).encode()
-    stream = ControlStream()
-    assert code_of_server(stream, data) == code_of_reference(data)
-    assert stream.held_bytes <= len(payload) if code_of_reference(data) else stream.held_bytes <= 1024
+def test_a_frame_of_any_type_and_length_is_judged_as_the_reference_does(frame_type: int) -> None:
+    for size in NUMBERS:
+        payload = bytes(min(size, 40_000))
+        data = settings_frame().encode() + Frame(frame_type, payload, size).encode()
+        stream = ControlStream()
+        assert code_of_server(stream, data) == code_of_reference(data), size
+        assert stream.held_bytes <= (len(payload) if code_of_reference(data) else 1024), size
 
 
 def test_frames_in_every_order_of_three() -> None:

@@ -96,7 +96,7 @@ def test_rule_43_a_late_urgent_response_overtakes_at_the_next_packet(running: st
     pair = Pair("eps", rate_bps=4_000_000, delay_us=delay_us).connect()
     for _ in range(3):
         pair.request("/2000000", running)
-    pause(pair, 2.0)
+    pause(pair, 1.0)
     urgent = pair.client.get_next_available_stream_id()
     mark_opening(pair, urgent)
     loss = pair.session.quic._loss
@@ -136,7 +136,7 @@ def test_rule_43_and_so_it_does_on_rung_stack(control: str, monkeypatch: pytest.
 
     monkeypatch.setattr("mixedsched.core.h3.session.ScheduledConnection", Spied)
     images = [
-        resource(f"image-{index}", 1_000_000, "html@100", chromium_priority="Low", incremental=index % 2 == 1)
+        resource(f"image-{index}", 400_000, "html@100", chromium_priority="Low", incremental=index % 2 == 1)
         for index in range(6)
     ]
     late = resource("late.css", 60_000, "html", "stylesheet", delay_ms=3000, chromium_priority="VeryHigh")

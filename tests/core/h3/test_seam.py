@@ -109,7 +109,7 @@ def test_lost_data_follows_the_priority_of_its_stream() -> None:
 def test_a_lost_packet_of_an_earlier_block_does_not_wait_for_a_later_one_to_finish(scheme: str) -> None:
     pair = Pair(scheme, rate_bps=4_000_000, loss_ratio=0.02, seed=4).connect()
     style = pair.request("/40000", "u=0", "style")
-    script = pair.request("/1500000", "u=1", "script")
+    script = pair.request("/600000", "u=1", "script")
     pair.finish()
     assert sum(size for stream, size, _ in pair.writes if stream == style) > 40_000, "something of it was lost"
     last_of_style = max(index for index, (stream, _, _) in enumerate(pair.writes) if stream == style)

@@ -65,16 +65,14 @@ def group(spec: str, resource: str) -> str:
     return placed(spec, resource).partition(",")[0]
 
 
-@pytest.mark.parametrize("spec", ["p+", "p+:chain=dfifo"])
 @every_row(PARALLEL)
-def test_groups_of_parallel_plus(spec: str, resource: str, expected: str) -> None:
-    assert group(spec, resource) == expected
+def test_groups_of_parallel_plus(resource: str, expected: str) -> None:
+    assert group("p+", resource) == group("p+:chain=dfifo", resource) == expected
 
 
-@pytest.mark.parametrize("spec", ["s+", "s+:chain=dfifo"])
 @every_row(SERIAL)
-def test_groups_of_serial_plus(spec: str, resource: str, expected: str) -> None:
-    assert group(spec, resource) == expected
+def test_groups_of_serial_plus(resource: str, expected: str) -> None:
+    assert group("s+", resource) == group("s+:chain=dfifo", resource) == expected
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from mixedsched.world.store import open_memory
 from tests.core.learning.visits import visit
 from tests.patience import wait_until
@@ -25,6 +27,7 @@ sys.exit(learner.main())
 """
 
 
+@pytest.mark.slow
 def test_it_goes_on_when_a_file_that_was_of_no_use_is_replaced_and_ends_with_its_input(tmp_path: Path) -> None:
     file = tmp_path / "memory.sqlite"
     file.write_bytes(b"no database at all" * 100)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def page(hero: str = "late") -> Page:
     images = [
         {"id": name, "kind": "image", "path": f"/{name}.jpg", "body_bytes": size, "found_by": "html", "found_when": "bytes",
          "found_at_bytes": at, "chromium_priority": "Medium", "flags": ["hero", "above_fold"] if name == hero else []}
-        for name, size, at in (("early", 150_000, 600), ("other", 150_000, 700), ("late", 150_000, 800))
+        for name, size, at in (("early", 60_000, 600), ("other", 60_000, 700), ("late", 60_000, 800))
     ]  # fmt: skip
     return Page.from_dict(
         {
@@ -38,10 +39,14 @@ def page(hero: str = "late") -> Page:
     )  # fmt: skip
 
 
-def scenario(**changes: Page) -> Scenario:
+def scenario(**changes: Any) -> Scenario:
     return replace(
         Scenario(page(), catalog.load_profile("slow-4g"), model=catalog.load_browser_model("chromium")), **changes
     )
+
+
+def piped() -> Scenario:
+    return scenario(link=PipeOptions())
 
 
 @pytest.mark.parametrize("churn", [0.0, 0.22])
@@ -58,7 +63,7 @@ def test_beacons_are_asked_for_as_a_parameter_too() -> None:
     (told,) = with_visits([NamedScheme("adaptive")], 4, beacons=True)
     (silent,) = with_visits([NamedScheme("adaptive:beacons=no")], 4)
     states = [
-        teach(scenario(), item.visits, beacons=item.beacons)
+        teach(piped(), item.visits, beacons=item.beacons)
         for item in (asked, told, silent)
         if isinstance(item, TaughtScheme)
     ]
@@ -88,7 +93,7 @@ def test_after_a_redesign_the_safe_order_is_back() -> None:
 
 
 def test_on_rung_pipe_visits_teach_too() -> None:
-    state = teach(Scenario(page(), PipeOptions(), model=catalog.load_browser_model("chromium")), 4)
+    state = teach(piped(), 4)
     assert state.memory.visits == 4
     assert len(state.memory.roles) == 5
 

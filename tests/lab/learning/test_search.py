@@ -3,20 +3,26 @@
 from dataclasses import replace
 
 from mixedsched.core.learning.state import PageState
-from mixedsched.core.learning.visit import Beacon, SeenNetwork
+from mixedsched.core.learning.visit import Beacon, SeenNetwork, Visit
 from mixedsched.lab.learning.search import REFINED, search
 from mixedsched.world import catalog
 from tests.core.learning.visits import requests, visit
 
+LARGEST = Beacon(500, 900, requests()[5].path)
+"""The largest paint is an image that is asked for last, as Low."""
 CHROMIUM = catalog.load_browser_model("chromium")
+
+
+def light() -> Visit:
+    """Of a page so small that loads of it are played at once."""
+    return visit([replace(item, size_bytes=item.size_bytes // 3) for item in requests()])
 
 
 def test_orders_are_ranked_for_each_class_of_networks() -> None:
     state = PageState.of("/")
-    largest = Beacon(500, 900, requests()[5].path)  # an image that is asked for last, as Low
     for number in range(6):
         network = SeenNetwork(20.0, 5e6) if number % 2 else SeenNetwork(200.0, 1e6)
-        state.learn(replace(visit(), connection=network, beacon=largest))
+        state.learn(replace(light(), connection=network, beacon=LARGEST))
     both = search(state.memory, state.classes, CHROMIUM)
     assert both
     for item in both:
@@ -31,9 +37,8 @@ def test_orders_are_ranked_for_each_class_of_networks() -> None:
 
 def test_orders_that_the_guard_has_left_make_room_for_others() -> None:
     state = PageState.of("/")
-    largest = Beacon(500, 900, requests()[5].path)
     for _ in range(4):
-        state.learn(replace(visit(), beacon=largest))
+        state.learn(replace(light(), beacon=LARGEST))
     left: list[str] = []
     while found := search(state.memory, state.classes, CHROMIUM, left=left):
         names = [item.plan.name for item in found]

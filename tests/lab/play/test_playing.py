@@ -53,6 +53,7 @@ def test_any_number_of_processes_plays_the_same_in_the_order_of_the_tasks() -> N
         assert list(pool.results(TASKS, lot=5)) == alone
 
 
+@pytest.mark.slow
 def test_processes_remember_few_scenarios_and_play_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(play_pool, "SCENARIOS_MOST", 3)
     page = shop()
@@ -61,6 +62,7 @@ def test_processes_remember_few_scenarios_and_play_any_number(monkeypatch: pytes
         assert pool.play([*tasks, *tasks]) == 2 * Pool(PaintReader, 1).play(tasks)
 
 
+@pytest.mark.slow
 def test_results_come_while_tasks_are_still_being_thought_of() -> None:
     tasks = (replace(TASKS[2], seed=seed) for seed in count())
     with Pool(PaintReader, 2) as pool:
@@ -84,6 +86,7 @@ class LargeReader:
         return bytes(1_000_000)
 
 
+@pytest.mark.slow
 def test_large_scenarios_and_large_results_pass_each_other() -> None:
     """Each end has more to send than a pipe holds, at the same time: neither may wait for the other one to read first."""
     tasks = [Task(Scenario(shop(), PipeOptions(), (f"{n}" * 1_000_000,)), NamedScheme("eps")) for n in range(6)]

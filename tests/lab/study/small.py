@@ -1,4 +1,4 @@
-"""A small study of pages that are played in milliseconds: three sites, two links, four arms."""
+"""A small study of pages that are played in milliseconds: three sites, two links, three arms."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any
 from mixedsched.lab.study.definition import Study
 from mixedsched.model.page import PAGE_FORMAT
 
-ARMS = ("sequential", "mixed", "mixed:high_media=N", "nip")
+ARMS = ("sequential", "mixed", "mixed:high_media=N")
 SITES = ("one", "two", "three")
-PLACES, LOADS_OF_BLOCK = 6, 4
+PLACES, LOADS_OF_BLOCK = 6, 3
 
 
 def write_pages(folder: Path, names: tuple[str, ...] = SITES) -> None:

@@ -253,6 +253,7 @@ def test_what_a_child_complains_of_at_length_does_not_hold_it_up(monkeypatch: py
     assert time.monotonic() < deadline_s
 
 
+@pytest.mark.slow
 def test_a_child_whose_work_is_done_ends_without_a_complaint(tmp_path: Path) -> None:
     """Its standard input is still open, and a thread of its waits there."""
     url = f"sqlite:///{tmp_path}/team.sqlite"

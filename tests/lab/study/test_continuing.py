@@ -23,6 +23,7 @@ from mixedsched.world.store import StudyStore
 from tests.lab.study.made_up_study import MadeUpStudy, made_up_definition, store_study
 from tests.lab.study.small import small_study
 
+THREE_BLOCKS: dict[str, Any] = {"blocks": 3, "arms": ["sequential", "mixed"]}
 VERSIONS = {"mixedsched": "1", "code": "another", "aioquic": "1", "python": "3"}
 
 
@@ -44,14 +45,14 @@ def written(folder: Path, out: Path) -> Path:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
-    return small_study(tmp_path, blocks=3)
+    return small_study(tmp_path, **THREE_BLOCKS)
 
 
 @pytest.fixture(scope="module")
 def two_blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of the first two blocks of each place."""
     folder = tmp_path_factory.mktemp("begun")
-    run_study(small_study(folder, blocks=3), folder=folder / "out", blocks=2, jobs=1)
+    run_study(small_study(folder, **THREE_BLOCKS), folder=folder / "out", blocks=2, jobs=1)
     return written(folder / "out", folder / "begun.parquet")
 
 

@@ -12,12 +12,12 @@ import pytest
 from mixedsched.lab.results import DATABASE_NAME
 from mixedsched.lab.study.definition import dump_study
 from tests.command import HOME, MIXEDSCHED, run
-from tests.lab.study.small import small_study
+from tests.lab.study.small import LOADS_OF_BLOCK, PLACES, small_study
 from tests.patience import wait_until
 
 KILLS = 10
-BLOCKS = 6
-LOADS = 3 * 2 * 4 * BLOCKS
+BLOCKS = 8
+LOADS = PLACES * LOADS_OF_BLOCK * BLOCKS
 
 
 def words(folder: Path, jobs: int) -> tuple[str | Path, ...]:

@@ -311,8 +311,8 @@ def test_a_width_of_thousands_of_digits_is_not_small() -> None:
 
 def test_documents_that_close_nothing_and_endless_lists_of_images_are_read_in_one_go() -> None:
     """Looked through from each place on, they would take hours."""
-    assert len(searchable("<!--" * 300_000)) == 1_200_000
-    assert len(parse_srcset("a 1x," * 300_000)) == 300_000
+    assert len(searchable("<!--" * 100_000)) == 400_000
+    assert len(parse_srcset("a 1x," * 100_000)) == 100_000
 
 
 @pytest.mark.parametrize("text", ["a{" * 5000, "(" * 5000])

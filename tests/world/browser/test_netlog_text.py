@@ -52,7 +52,7 @@ def test_a_byte_order_mark_and_a_comma_too_many_are_forgiven(tmp_path: Path) -> 
 def test_a_log_cut_off_anywhere_is_refused_or_read_without_claiming_more(tmp_path: Path, as_chromium: bool) -> None:
     """A killed browser leaves off at any byte."""
     made = small_log()
-    data = (made.text() if as_chromium else json.dumps(made.document(), indent=1, ensure_ascii=False)).encode()
+    data = (made.text() if as_chromium else json.dumps(made.document(), indent=0, ensure_ascii=False)).encode()
     file = tmp_path / "cut.json"
     file.write_bytes(data)
     whole = read_netlog(file)

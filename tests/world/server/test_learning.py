@@ -45,6 +45,7 @@ def test_visits_are_remembered(tmp_path: Path) -> None:
     learning.stop()
 
 
+@pytest.mark.slow
 def test_a_reload_that_finds_all_unchanged_does_not_make_a_page_small(tmp_path: Path) -> None:
     file, site = tmp_path / "memory.sqlite", tmp_path / "site"
     site.mkdir()
@@ -263,6 +264,7 @@ print(len(said), said[0])
 """
 
 
+@pytest.mark.slow
 def test_serving_goes_on_where_the_disk_is_full_and_that_is_said(tmp_path: Path) -> None:
     told = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(tmp_path / "memory.sqlite")], capture_output=True, text=True, check=True

@@ -74,6 +74,7 @@ def test_a_reader_that_stops_reading_does_not_stop_the_server(site: Path) -> Non
         assert {answer.status for answer in answers} == {404}
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_ends_the_server(site: Path) -> None:
     with serving(site) as running:
         assert running.process.stdout is not None
@@ -101,6 +102,7 @@ def test_an_unknown_version_is_answered_with_the_known_ones(server: RunningServe
     assert (1).to_bytes(4, "big") in answer[23:]
 
 
+@pytest.mark.slow
 def test_it_stops_when_standard_input_ends(site: Path) -> None:
     with serving(site) as running:
         assert running.process.stdin is not None
@@ -108,6 +110,7 @@ def test_it_stops_when_standard_input_ends(site: Path) -> None:
         assert running.process.wait(10) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_stops_cleanly_when_told(site: Path, number: signal.Signals) -> None:
     with serving(site) as running:
@@ -115,6 +118,7 @@ def test_it_stops_cleanly_when_told(site: Path, number: signal.Signals) -> None:
         assert running.process.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_a_busy_port_is_a_clear_error(site: Path, server: RunningServer) -> None:
     command = [sys.executable, "-m", "mixedsched", "serve", str(site), "--port", str(server.port)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)

@@ -73,6 +73,7 @@ def test_without_a_network_set_up_says_what_is_missing_and_what_to_do(tmp_path: 
     assert not (tmp_path / ".venv" / "set-up").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["scripts/setup", ".ci/run"])
 def test_ctrl_c_ends_a_script_even_where_what_it_runs_only_fails(script: str, tmp_path: Path) -> None:
     environment = checkout(tmp_path, pip=SLOW)
