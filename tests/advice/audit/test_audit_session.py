@@ -127,7 +127,7 @@ def test_the_blocks_at_which_results_that_could_decide_were_first_shown_are_note
     blocks: int, noted: int, job: AuditJob, tmp_path: Path
 ) -> None:
     """Whoever goes on after that looks at the data once more; two networks need seven blocks to decide anything."""
-    world = AuditSurroundings(lambda: 0.0, 0.0, lambda _: None, Watching(), Pool(PaintReader, 1))
+    world = AuditSurroundings(lambda: 0.0, 0.0, lambda _: None, Watching(), Replaying())
     audit, more = made_up_audit([0.8] * blocks), made_up_audit([0.8] * 12)
     plans = [item.comparison.plan for item in audit.networks if item.comparison is not None]
     with Store(f"sqlite:///{tmp_path / 'results.sqlite'}") as store:
