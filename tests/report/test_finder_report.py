@@ -16,7 +16,7 @@ from tests.report.outline import Outline
 from tests.report.terminal import printed
 
 
-def made_up(is_random: bool = False, **lcp_ms: dict[str, float | None]) -> FinderResult:
+def made_up(is_random: bool = False, /, **lcp_ms: dict[str, float | None]) -> FinderResult:
     """By site: the LCP of each scheme with one seed, on a network called dsl, where nothing is random unless that is said."""
     loads = {
         (site, "dsl", scheme): [PaintEstimate(value / 2, value, value) if value is not None else None]
@@ -63,7 +63,7 @@ def test_of_a_single_place_the_winner_and_its_ties_are_told() -> None:
 
 
 def test_where_one_seed_does_not_tell_who_ties_the_answer_does_not_claim_it() -> None:
-    assert headlines(made_up(is_random=True, shop={"eps": 1000.0, "rr": 1004.0, "fifo": 2000.0})) == [
+    assert headlines(made_up(True, shop={"eps": 1000.0, "rr": 1004.0, "fifo": 2000.0})) == [
         "The best scheme for shop over dsl is eps, but with a single seed it is not known which others tie with it."
     ]
 
