@@ -34,6 +34,8 @@ FAR = math.log(1.5)
 LEAST_DEVIATION = 0.02
 """Of logarithms of paints, as far as the bandit believes it."""
 
+FIRST_PAINT = "the first paint"
+
 
 @dataclass(slots=True)
 class Outcomes:
@@ -79,7 +81,7 @@ class OrderGuard:
     outcomes: dict[str, dict[int, Outcomes]] = field(default_factory=dict)
     """By name of the order, then place of the class of networks."""
     left: dict[str, str] = field(default_factory=dict)
-    """Orders that are not used any more, and why."""
+    """Orders that are not used any more, and why: in words, which begin with the paint that came too late."""
 
     def note(self, order: str, network: int, fcp_ms: float, lcp_ms: float, *, told: bool = False) -> None:
         """A visit is over. network: place of its class. told: whether the paints are what the visitor's browser said."""
@@ -94,7 +96,7 @@ class OrderGuard:
         for order in orders:
             if order == SAFE or order in self.left:
                 continue
-            for key, word in (("lcp", "the largest paint"), ("fcp", "the first paint")):
+            for key, word in (("lcp", "the largest paint"), ("fcp", FIRST_PAINT)):
                 compared = self._later(order, key)
                 if compared is not None and compared[0] - compared[1] > MOST_LATER:
                     later_pct = (math.exp(compared[0]) - 1) * 100

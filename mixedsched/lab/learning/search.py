@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.memory import PageMemory
 from mixedsched.core.learning.networks import NetworkClass, usual
 from mixedsched.core.learning.plan import SAFE, OrderPlan, with_plan
-from mixedsched.core.learning.proposals import SAFE_RECIPE, OrderRecipe, first_round, next_round, plan_of
+from mixedsched.core.learning.proposals import SAFE_RECIPE, OrderRecipe, first_round, is_left, next_round, plan_of
 from mixedsched.core.learning.state import Proposal
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim.load import PlayedLoad
@@ -51,7 +51,7 @@ def search(
     *,
     pipe: PipeOptions | None = None,
     goes_on: Callable[[], bool] = lambda: True,
-    left: Collection[str] = (),
+    left: Mapping[str, str] | None = None,
 ) -> list[Proposal]:
     """Proposals for a page, the best first; those that are not better than the safe order are left out.
 
@@ -107,12 +107,12 @@ class _Trials:
     """Recipes and what simulation says of them."""
 
     def __init__(
-        self, learned: LearnedPage, model: BrowserModel, goes_on: Callable[[], bool], left: Collection[str]
+        self, learned: LearnedPage, model: BrowserModel, goes_on: Callable[[], bool], left: Mapping[str, str] | None
     ) -> None:
         self._learned = learned
         self._model = model
         self._goes_on = goes_on
-        self._left = left
+        self._left = left or {}
         self._scheme = adaptive_scheme()
         self._networks: list[tuple[Discoveries, Profile | PipeOptions, float]] = []
         self._logs: dict[OrderRecipe, tuple[float, float]] = {}  # mean logarithms of FCP and LCP
@@ -156,7 +156,7 @@ class _Trials:
         return Proposal(self._plans[recipe], *ratios, by_network, _is_good(*ratios, least))
 
     def try_out(self, recipe: OrderRecipe) -> None:
-        if recipe in self._logs or recipe.name in self._left or not self._goes_on():
+        if recipe in self._logs or is_left(recipe, self._left) or not self._goes_on():
             return
         plan = plan_of(recipe, self._learned)
         turns = tuple(role.turn for role in plan.roles)

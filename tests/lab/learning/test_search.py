@@ -39,9 +39,9 @@ def test_orders_that_the_guard_has_left_make_room_for_others() -> None:
     state = PageState.of("/")
     for _ in range(4):
         state.learn(replace(light(), beacon=LARGEST))
-    left: list[str] = []
+    left: dict[str, str] = {}
     while found := search(state.memory, state.classes, CHROMIUM, left=left):
         names = [item.plan.name for item in found]
         assert not {*names} & {*left}
-        left += names
+        left |= dict.fromkeys(names, "the largest paint came later")
     assert len(left) > REFINED, "of those that are left none takes the place of one that might do"
