@@ -50,6 +50,7 @@ def test_a_server_that_is_not_here_is_said_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("MIXEDSCHED_CACHE", str(tmp_path / "nothing"))
     monkeypatch.delenv("MIXEDSCHED_SERVERS", raising=False)
     with pytest.raises(MissingPartError, match="is not here"):
         fleet(tmp_path, "eps", "@quiche")

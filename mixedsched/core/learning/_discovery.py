@@ -20,7 +20,7 @@ withheld no longer."""
 DELAY_MOST_MS = 5000.0
 
 
-class Discovery(NamedTuple):
+class InferredDiscovery(NamedTuple):
     """As in page files. parent: number of a role; None for the page itself."""
 
     parent: int | None
@@ -29,7 +29,7 @@ class Discovery(NamedTuple):
     delay_ms: float
 
 
-class Finder:
+class DiscoveryInference:
     """Discoveries of one page's roles. roles: in order of request, the document first. blocking: those that the first paint
     waits for, the document among them.
 
@@ -46,30 +46,30 @@ class Finder:
         self._model = model
         self._withheld = self._spread([role for role in roles[1:] if self._is_withheld(role)])
 
-    def of(self, role: PageRole, made: Mapping[int, Resource]) -> Discovery:
+    def of(self, role: PageRole, made: Mapping[int, Resource]) -> InferredDiscovery:
         """made: the resources of earlier roles; only these are parents."""
         main = self._main
         if role is main:
-            return Discovery(None, "start", 0, 0.0)
+            return InferredDiscovery(None, "start", 0, 0.0)
         if role.number in self._withheld:
-            return Discovery(main.number, "bytes", self._withheld[role.number], 0.0)
+            return InferredDiscovery(main.number, "bytes", self._withheld[role.number], 0.0)
         usual = {number: values for number, values in self._usual_parents(role).items() if number in made}
         named = [number for number in usual if number != main.number and _is_named(usual[number])]
         offset = min(role.offsets, default=0)
         if not named and (offset < main.size_bytes or not usual):
-            return Discovery(main.number, "bytes", min(offset, main.size_bytes), 0.0)
+            return InferredDiscovery(main.number, "bytes", min(offset, main.size_bytes), 0.0)
         parent = min(named or list(usual), key=lambda number: (_passed_ms(usual[number]), number))
         if (
             self._model.finds_at_layout
             and made[parent].kind is Kind.STYLESHEET
             and role.kind in {Kind.FONT, Kind.IMAGE}
         ):
-            return Discovery(parent, "complete", 0, 0.0)  # asked for at the first layout, whenever that is
+            return InferredDiscovery(parent, "complete", 0, 0.0)  # asked for at the first layout, whenever that is
         passed_ms = _passed_ms(usual[parent])
         if parent == main.number and passed_ms <= AT_ONCE_MS:
-            return Discovery(main.number, "bytes", main.size_bytes, 0.0)
+            return InferredDiscovery(main.number, "bytes", main.size_bytes, 0.0)
         delay_ms = max(0.0, passed_ms - work_ms(made[parent], self._model))
-        return Discovery(parent, "complete", 0, min(DELAY_MOST_MS, delay_ms))
+        return InferredDiscovery(parent, "complete", 0, min(DELAY_MOST_MS, delay_ms))
 
     def _usual_parents(self, role: PageRole) -> dict[int, list[float]]:
         least = USUALLY * min(role.weight, float(role.visits))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
-from mixedsched.core.learning._discovery import Finder
+from mixedsched.core.learning._discovery import DiscoveryInference
 from mixedsched.core.learning.memory import PageMemory, PageRole
 from mixedsched.core.metrics.paint import PaintEstimate, PaintNeeds
 from mixedsched.model.browser_model import IDEAL, BrowserModel
@@ -132,7 +132,7 @@ def _resources(
 ) -> tuple[Resource, ...]:
     flags = [_flags(role, place, seen, beacons) for place, role in enumerate(roles)]
     blocking = [role for role, own in zip(roles, flags, strict=True) if Flag.CRITICAL in own]
-    discoveries = Finder(roles, blocking, model)
+    discoveries = DiscoveryInference(roles, blocking, model)
     made: dict[int, Resource] = {}
     for role, own in zip(roles, flags, strict=True):
         found = discoveries.of(role, made)
