@@ -37,6 +37,15 @@ LEAST_DEVIATION = 0.02
 FIRST_PAINT = "the first paint"
 
 
+def is_left(order: str, left: Mapping[str, str]) -> bool:
+    """Whether an order is not used any more: it was left, or another one of the same document was for its first paint, as that
+    comes when the document lets it. left: as OrderGuard has it.
+    """
+    document, slash, _ = order.partition("/")
+    late = (name.partition("/")[0] for name, why in left.items() if why.startswith(FIRST_PAINT))
+    return order in left or (bool(slash) and document in late)
+
+
 @dataclass(slots=True)
 class Outcomes:
     """Paints of the visits that were served by one order over one class of networks: logarithms of ms."""
@@ -107,7 +116,7 @@ class OrderGuard:
 
     def choose(self, orders: Sequence[str], rng: random.Random) -> str:
         """The order of the next visit. orders: proposals, the best first."""
-        useful = [order for order in orders if order not in self.left]
+        useful = [order for order in orders if not is_left(order, self.left)]
         if not useful:
             return SAFE
         compared = self._told_of(useful)
@@ -126,7 +135,7 @@ class OrderGuard:
 
     def settled(self, orders: Sequence[str]) -> str:
         """The order that most visits get, or would get."""
-        useful = [order for order in orders if order not in self.left]
+        useful = [order for order in orders if not is_left(order, self.left)]
         compared = self._told_of(useful)
         if compared:
             best = min(compared, key=lambda order: compared[order][0])

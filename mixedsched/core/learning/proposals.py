@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from mixedsched.core.learning.guard import FIRST_PAINT
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.plan import SAFE, OrderPlan, PlannedRole
 from mixedsched.core.schedulers.inferred import LevelTurn, levels, safe_turn
@@ -49,14 +48,6 @@ class OrderRecipe:
 
 
 SAFE_RECIPE = OrderRecipe(others_last=False)
-
-
-def is_left(recipe: OrderRecipe, left: Mapping[str, str]) -> bool:
-    """Whether the guard has left it, or another order of the same document, which alone decides when the first paint comes,
-    because of that paint. left: as the guard has it.
-    """
-    late = [name.partition("/")[0] for name, why in left.items() if why.startswith(FIRST_PAINT)]
-    return recipe.name in left or (recipe != SAFE_RECIPE and recipe.document in late)
 
 
 def first_round(*, is_told: bool) -> list[OrderRecipe]:

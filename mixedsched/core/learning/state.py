@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from mixedsched.core.learning import networks
-from mixedsched.core.learning.guard import OrderGuard
+from mixedsched.core.learning.guard import OrderGuard, is_left
 from mixedsched.core.learning.learned import USUAL, LearnedPage
 from mixedsched.core.learning.memory import PageMemory
 from mixedsched.core.learning.networks import NetworkClass
@@ -119,7 +119,7 @@ class PageState:
         paints = self._paints(visit) if is_whole else None  # one with a cache is sooner, whatever its order
         if paints is not None:
             self.guard.note(visit.order, 0 if place is None else place, *paints, told=visit.beacon is not None)
-            if self.guard.judge(self.names) and all(name in self.guard.left for name in self.names):
+            if self.guard.judge(self.names) and all(is_left(name, self.guard.left) for name in self.names):
                 self.thought = self.memory.learned_from  # search others at once, not only after many more visits
 
     def propose(self, proposals: Sequence[Proposal]) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+from mixedsched.core.learning.guard import is_left
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.memory import PageMemory
 from mixedsched.core.learning.networks import NetworkClass, usual
 from mixedsched.core.learning.plan import SAFE, OrderPlan, with_plan
-from mixedsched.core.learning.proposals import SAFE_RECIPE, OrderRecipe, first_round, is_left, next_round, plan_of
+from mixedsched.core.learning.proposals import SAFE_RECIPE, OrderRecipe, first_round, next_round, plan_of
 from mixedsched.core.learning.state import Proposal
 from mixedsched.core.schedulers import SCHEMES
 from mixedsched.core.sim.load import PlayedLoad
@@ -156,7 +157,7 @@ class _Trials:
         return Proposal(self._plans[recipe], *ratios, by_network, _is_good(*ratios, least))
 
     def try_out(self, recipe: OrderRecipe) -> None:
-        if recipe in self._logs or is_left(recipe, self._left) or not self._goes_on():
+        if recipe in self._logs or is_left(recipe.name, self._left) or not self._goes_on():
             return
         plan = plan_of(recipe, self._learned)
         turns = tuple(role.turn for role in plan.roles)

@@ -4,7 +4,7 @@ import random
 import numpy as np
 import pytest
 
-from mixedsched.core.learning.guard import MAX_ARMS, MAX_NUMBER, OrderGuard, Outcomes
+from mixedsched.core.learning.guard import MAX_ARMS, MAX_NUMBER, OrderGuard, Outcomes, is_left
 from mixedsched.core.learning.plan import SAFE
 
 
@@ -29,6 +29,24 @@ def test_one_that_is_not_stays(order_ms: float) -> None:
     guard = noted(order_ms, 1000)
     assert guard.judge(["new"]) == []
     assert guard.settled(["new"]) == "new"
+
+
+def test_one_that_is_left_for_its_first_paint_takes_those_of_its_document_along() -> None:
+    guard = OrderGuard()
+    for number in range(4):
+        guard.note(SAFE, 0, 1000 + number % 2, 3000)
+        guard.note("head/value", 0, 1100 + number % 2, 2000)
+    assert guard.judge(["head/value", "head/request", "needed/value"]) == ["head/value"]
+    assert guard.left["head/value"].startswith("the first paint came 10.")
+    assert is_left("head/request", guard.left)
+    assert guard.settled(["head/value", "head/request"]) == SAFE
+    assert guard.settled(["head/value", "head/request", "needed/value"]) == "needed/value"
+
+
+def test_one_that_is_left_for_its_largest_paint_goes_alone() -> None:
+    left = {"needed/value": "the largest paint came 9.0 % later than by the safe order"}
+    assert is_left("needed/value", left)
+    assert not is_left("needed/request", left)
 
 
 def test_two_visits_say_nothing_yet() -> None:

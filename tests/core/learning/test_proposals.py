@@ -6,7 +6,7 @@ import pytest
 
 from mixedsched.core.learning.learned import LearnedPage
 from mixedsched.core.learning.memory import PageMemory
-from mixedsched.core.learning.proposals import SAFE_RECIPE, OrderRecipe, first_round, is_left, next_round, plan_of
+from mixedsched.core.learning.proposals import OrderRecipe, first_round, next_round, plan_of
 from mixedsched.core.schedulers.inferred import LevelTurns, levels, safe_turn
 from mixedsched.model.request import ChromiumPriority, Kind, Request
 from tests.core.learning.visits import requests, seen, visit
@@ -65,11 +65,3 @@ def test_as_long_as_nobody_reports_no_more_of_the_document_goes_first_than_is_sa
     first = first_round(is_told=False)
     assert {recipe.document for recipe in first} == {"safe", "gradual"}
     assert {recipe.document for best in first for recipe in next_round(best, is_told=False)} == {"gradual"}
-
-
-def test_an_order_that_the_guard_has_left_for_its_first_paint_takes_all_of_its_document_along() -> None:
-    left = {"head/value": "the first paint came 2.4 % later", "needed/value": "the largest paint came 9.0 % later"}
-    assert is_left(OrderRecipe("head", "request"), left)
-    assert is_left(OrderRecipe("needed", "value"), left)
-    assert not is_left(OrderRecipe("needed", "request"), left)
-    assert not is_left(SAFE_RECIPE, {"safe/value": "the first paint came 2.4 % later"})
