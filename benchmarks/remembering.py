@@ -55,7 +55,7 @@ def taught(page: int) -> PageState:
         state.learn(visit(page))
     learned = LearnedPage.of(state.memory)
     assert learned is not None
-    recipes = next_round(OrderRecipe("staged", "value"))[:MAX_PLANS]
+    recipes = next_round(OrderRecipe("staged", "value"), is_told=True)[:MAX_PLANS]
     state.propose([Proposal(plan_of(recipe, learned), 1.0, 0.9) for recipe in recipes])
     return state
 

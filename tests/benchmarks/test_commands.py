@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import __main__ as short
-from benchmarks import _processes, edge, memory
+from benchmarks import _processes, edge, memory, remembering
 from benchmarks._command import HOME
 from benchmarks.study_report import cost_of
 from mixedsched.errors import ExitCode, MissingPartError, MixedschedError
@@ -140,3 +140,11 @@ def test_an_end_of_the_relay_does_not_wait_for_another_that_has_died() -> None:
 def test_a_command_that_fails_is_told_with_its_words(tmp_path: Path) -> None:
     with pytest.raises(MixedschedError, match=r"`mixedsched study status` failed: \S"):
         cost_of("status", tmp_path / "no-study")
+
+
+def test_a_memory_of_few_pages_is_measured_as_one_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembering, "PAGES", 20)
+    disk, server, visit = remembering.run()
+    assert " 20 pages of 70 requests" in disk
+    assert "too much" not in disk + server
+    assert visit.startswith("a visit: ")
